@@ -28,7 +28,7 @@ from parivox.auditing.options import REFERENCES
 from parivox.core import bias
 from parivox.core.costs import cdet
 from parivox.core.intervals import NOTE_NO_TEST_SPEAKER
-from parivox.core.measures import MEASURES, RATES, bias_measures
+from parivox.core.measures import ALL_RATES, MEASURES, bias_measures
 from parivox.core.ratios import worst_cell
 from parivox.core.verdict import benjamini_hochberg, holm, of_hypotheses
 from parivox.facts import caused, fact, joined_facts
@@ -95,7 +95,7 @@ def each_bias_measure(
     groups
         Their names.
     """
-    rates = error_metrics.with_metrics(*RATES)
+    rates = error_metrics.with_metrics(*ALL_RATES)
     measure_ids = [measure.id for measure in bias_measures().values() if measure.is_of_references]
     for zero in options.zero:
         estimates = error_metrics if zero == "none" else rates
@@ -385,7 +385,7 @@ def _reference_ratios(
             pooled_rate=float(ratio_rows.estimates.pooled[i]),
         )
         for i, key in enumerate(ratio_rows.keys)
-        if key[0] in RATES and not key[1]
+        if key[0] in ALL_RATES and not key[1]
     }
 
 
@@ -399,7 +399,7 @@ def _ratios_without_worst(
 
     No group can be left out where trials count for two groups; the ratios then say so.
     """
-    rates = ratio_rows.estimates.with_metrics(*RATES)
+    rates = ratio_rows.estimates.with_metrics(*ALL_RATES)
     errors, trials = rates.errors[:, :-1], rates.trials[:, :-1]
     alpha = 1 - uncertainty.options.confidence
     rate_points = [(metric, point) for metric, _, point in rates.keys]
@@ -561,7 +561,7 @@ def _uncertainty_columns(
     df = _degrees_of_freedom(uncertainty, bias_rows, groups)
     columns = _interval_columns(uncertainty, bias_rows, groups, df)
     equal_rates_values: list[tuple[list[int], FloatArray]] = []
-    for metric in RATES:
+    for metric in ALL_RATES:
         key_rows, _ = _rate_positions(uncertainty, bias_rows.estimates, metric)
         if key_rows and uncertainty.rate_intervals.are_disjoint[metric]:
             keys = [bias_rows.estimates.keys[i] for i in key_rows]
@@ -613,7 +613,7 @@ def _interval_columns(
     )
     _drop_constant_draws(columns, bias_rows)
     if bias_rows.measure.id != "difference":
-        for metric in RATES:
+        for metric in ALL_RATES:
             key_rows, point_rows = _rate_positions(uncertainty, bias_rows.estimates, metric)
             if key_rows:
                 _fill_closed_form(

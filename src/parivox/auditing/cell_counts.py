@@ -136,9 +136,9 @@ def count_cells(
     edges = trials.bin_edges(thresholds)
     # what shards add up to has no contradicting rows
     score_source = trials if keep_conflicts else trials.score_source
-    scores: ExactCounts | BinnedCounts = ExactCounts(layouts, trials.bins.width)
+    scores: ExactCounts | BinnedCounts = ExactCounts(layouts, trials.bins.width, trials.n_classes)
     if edges is not None:
-        scores = BinnedCounts(layouts, edges, len(trials.error_types))
+        scores = BinnedCounts(layouts, edges, trials.n_classes)
     outcomes = [
         (OutcomeCounts(trials, layout.n_cells), OutcomeCounts(trials, layout.n_strata))
         for layout in layouts
@@ -306,11 +306,14 @@ class Attempts:
 
     def add(self, placed: PlacedTrials) -> None:
         """Note the utterances of some trials."""
-        sides = placed.trials.enrol, placed.trials.test
+        trials = placed.trials
+        if self.trials.n_spoof:  # failures are of bona fide speech
+            trials = trials.take(~trials.spoof)
+        sides = trials.enrol, trials.test
         for i, (utterance, stage) in enumerate(zip(sides, (ENROL, ACQUIRE), strict=True)):
             self.attempted[i][utterance] = self.is_in_trials[i][utterance] = True
             if placed.are_failed:
-                self.failed[i][utterance[placed.trials.extra_columns["failed"] == stage]] = True
+                self.failed[i][utterance[trials.extra_columns["failed"] == stage]] = True
 
     def n_unmet(self) -> tuple[int, int]:
         """Return the failed enrolments and test recordings that no trial has on that side."""
@@ -433,7 +436,7 @@ class OutcomeCounts:
 
         self.trials, self.n_cells = trials, n_cells
         tells_seconds = "seconds" in trials.extra_columns
-        n_classes = len(trials.error_types)
+        n_classes = trials.n_classes
         self.decided = zeros(n_classes, 2) if trials.has_decisions else None
         self.at_thresholds = (
             zeros(trials.thresholds.size) if "threshold" in trials.extra_columns else None
@@ -451,7 +454,13 @@ class OutcomeCounts:
             assert self.failed is not None
             stage = trials.extra_columns["failed"].astype(np.int64) - ACQUIRE
             for cell in cells:
-                _add(self.failed, cell, self.failed.shape[-1] * stage + trials.trial_class, cell >= 0, weight)
+                _add(
+                    self.failed,
+                    cell,
+                    self.failed.shape[-1] * stage + trials.trial_class,
+                    cell >= 0,
+                    weight,
+                )
             return
         decided = None if self.decided is None else self.trials.decisions(trials)
         for cell in cells:

@@ -24,7 +24,7 @@ from parivox.auditing.measure_rows import does_not_vary
 from parivox.auditing.meta import each_area_measure, each_meta_measure
 from parivox.auditing.result import system_name
 from parivox.core.intervals import NOTE_NO_TEST_SPEAKER
-from parivox.core.measures import RATES, base_metric
+from parivox.core.measures import ALL_RATES, base_metric
 from parivox.core.resampling import (
     MAX_DROPPED_SHARE,
     OFTEN_UNDEFINED,
@@ -542,7 +542,7 @@ def _add_accuracy_and_spread(
         fact("groups_that_pass_gates", groups=n_groups)
         for n_groups in meets_minimums.sum(axis=-1).tolist()
     ]
-    rate_indices = [i for i, key in enumerate(keys) if key[0] in RATES]
+    rate_indices = [i for i, key in enumerate(keys) if key[0] in ALL_RATES]
     rate_arguments = [reasons[i] for i in rate_indices], _no_ratio_terms, n_units[rate_indices]
     log_spreads, variances, taus, pooled_draws, spread_draws = [], [], [], [], []
     for (draws, uncertainty), all_estimates in zip(resampled, stacks, strict=True):

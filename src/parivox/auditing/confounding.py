@@ -14,7 +14,6 @@ import numpy as np
 from parivox.core.cluster_errors import moments
 from parivox.core.confounding import association, determines, standardised
 from parivox.core.intervals import NOTE_NO_TEST_SPEAKER, rate_interval
-from parivox.core.measures import RATES
 from parivox.core.verdict import holm
 from parivox.facts import fact, joined_facts
 
@@ -238,7 +237,7 @@ def add_standardised_rows(
     """
     n_groups = len(grouping.groups)
     cell_index = np.arange(n_groups * len(strata.groups))
-    for metric in RATES:
+    for metric in errors_of_cells.rates:
         unit_errors = errors_of_cells.for_rate(metric)
         for point_index, located in enumerate(located_points):
             standardised_errors = standardised(

@@ -29,7 +29,7 @@ from parivox.auditing.estimates import (
 from parivox.core.calibration_gradient import GradientTests
 from parivox.core.costs import cdet, min_cdet
 from parivox.core.counts import Counts, Curve
-from parivox.core.measures import RATES
+from parivox.core.measures import ALL_RATES
 from parivox.core.resampled_curves import (
     N_BINS,
     ResampledCurves,
@@ -213,12 +213,10 @@ def _crossfitted_bias(counts: Counts, common_point: LocatedPoint) -> float:
         return np.nan
     common_thresholds = np.broadcast_to(common_point.threshold, own_thresholds.shape)
     curve = counts.at(np.stack((common_thresholds, own_thresholds), axis=-1))
-    pooled_curve = Curve(
-        thresholds=curve.thresholds[0],
-        fp=curve.fp[is_known].sum(axis=0),
-        fn=curve.fn[is_known].sum(axis=0),
-        n_target=curve.n_target[is_known].sum(axis=0),
-        n_nontarget=curve.n_nontarget[is_known].sum(axis=0),
+    pooled_curve = Curve.from_classes(
+        curve.thresholds[0],
+        [errors[is_known].sum(axis=0) for errors in curve.errors_by_class],
+        [n_trials[is_known].sum(axis=0) for n_trials in curve.n_by_class],
     )
     cost_at_common, cost_at_own = cdet(pooled_curve, cost)
     if cost_at_own == 0:
@@ -304,7 +302,7 @@ def resample_cells(
         Largest share of a class of a cell's trials in one bin of scores: no rate of a replicate
         at a threshold set on its curve is further than this from the exact one.
     """
-    partition, speaker = placed_trials.trials, trials.utterance_speaker
+    partition, speaker = placed_trials.trials.by_claim(), trials.utterance_speaker
     edges = replicate_edges(trials, all_trials, points, options.bins)
     # quantiles would be edges of the speaker counts, between which they do not vary
     has_shifts_of_means_only = (
@@ -322,7 +320,7 @@ def resample_cells(
     for number, batch in enumerate(batches, 1):
         curves = ResampledCurves(
             partition.score,
-            partition.target,
+            partition.trial_class,
             speaker[partition.enrol],
             # a trial without test speaker varies with its enrolment speaker only
             np.where(
@@ -574,16 +572,14 @@ class _DrawTables:
         """
         n_points = len(located_points)
         min_cost_points = points.min_cost_points if curve.fp.shape[-1] > n_points else ()
-        rate_errors = {
-            "fpr": (curve.fp, curve.n_nontarget),
-            "fnr": (curve.fn, curve.n_target),
-        }
+        errors_and_trials = zip(curve.errors_by_class, curve.n_by_class, strict=True)
+        rate_errors = dict(zip(ALL_RATES, errors_and_trials, strict=False))
         for (measure, definition, _), measured in metrics_at_thresholds(curve, points, options):
             for index, located in enumerate(located_points):
                 key = measure.id, definition, located.point.text
                 point_values = np.nan if located.reason else measured[..., index]
                 self._fill(self.values, key, point_values)
-                if measure.id in RATES:
+                if measure.id in rate_errors:
                     errors, trials = rate_errors[measure.id]
                     self._fill(self.errors, key, errors[..., index])
                     self._fill(self.trials, key, trials)
@@ -655,16 +651,14 @@ def _fill_decisions(
     """Fill in the metrics of the deployed decisions, of every cell and replicate."""
     deployed_index = points.deployed_index
     assert deployed_index is not None
-    sums = []
-    for unit_counts in (
-        cell_partition.speaker_errors.nontarget,
-        cell_partition.speaker_errors.target,
-    ):
+    errors_by_class, trials_by_class = [], []
+    for unit_counts in cell_partition.speaker_errors.by_class:
         errors, trials = weighted(unit_counts, with_stranger_weights(weights, unit_counts))
-        sums += [errors[:, deployed_index], trials[:, deployed_index if trials.shape[1] > 1 else 0]]
-    fp, n_nontarget, fn, n_target = (column.astype(np.int64) for column in sums)
+        trials_at_point = trials[:, deployed_index if trials.shape[1] > 1 else 0]
+        errors_by_class.append(errors[:, deployed_index].astype(np.int64)[..., None])
+        trials_by_class.append(trials_at_point.astype(np.int64))
     all_draws = slice(0, len(weights))
     table.begin_cells(all_draws, slice(None))
-    curve = Curve(np.ones(1), fp[..., None], fn[..., None], n_target, n_nontarget)
+    curve = Curve.from_classes(np.ones(1), errors_by_class, trials_by_class)
     table.fill_points([points.located[deployed_index]], curve, points, options)
     table.end_chunk(all_draws)

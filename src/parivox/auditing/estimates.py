@@ -20,7 +20,15 @@ from parivox.auditing.outcomes import NO_OUTCOMES, failure_rates, seconds_values
 from parivox.auditing.schema import BaseValue, Key
 from parivox.core import bias
 from parivox.core.counts import Counts, Curve
-from parivox.core.measures import RATES, LocatedMetric, base_metric, base_metrics
+from parivox.core.measures import (
+    ALL_RATES,
+    ERROR_TYPES,
+    RATE_OF_CLASS,
+    RATES,
+    LocatedMetric,
+    base_metric,
+    base_metrics,
+)
 from parivox.core.separation import location
 from parivox.errors import ConfigError
 from parivox.facts import fact
@@ -63,7 +71,12 @@ def metric_variants(
 ) -> Iterator[MetricVariant]:
     """Yield metrics that need some of the trials, each by each definition, in the order of rows."""
     wanted_needs = set(needs)
-    metrics = (metric for metric in base_metrics().values() if metric.needs in wanted_needs)
+    metrics = (
+        metric
+        for metric in base_metrics().values()
+        if metric.needs in wanted_needs
+        and RATE_OF_CLASS.get(metric.trial_class, RATES[0]) in points.rates
+    )
     for _, same_definitions in groupby(
         metrics,
         key=lambda metric: metric.id if metric.computed_per == "held" else metric.computed_per,
@@ -166,7 +179,7 @@ def _coarser_counts(counts: Counts) -> Counts:
     coarse_values = counts.values[::2]
     if coarse_values.size < _MIN_COARSE_BINS:
         return counts
-    return Counts(coarse_values, *map(_pair_sums, (counts.target, counts.nontarget)))
+    return Counts.from_classes(coarse_values, [*map(_pair_sums, counts.by_class)])
 
 
 def _pair_sums(trials: IntArray) -> IntArray:
@@ -214,12 +227,10 @@ def user_metrics(
 
 def _with_group_axis(curve: Curve) -> Curve:
     """Return the curve with a group axis of length one."""
-    return Curve(
+    return Curve.from_classes(
         curve.thresholds,
-        curve.fp[..., None, :],
-        curve.fn[..., None, :],
-        curve.n_target[..., None],
-        curve.n_nontarget[..., None],
+        [errors[..., None, :] for errors in curve.errors_by_class],
+        [n_trials[..., None] for n_trials in curve.n_by_class],
     )
 
 
@@ -246,12 +257,16 @@ class _Cell:
     def __init__(self, counts: Counts, no_curve: str = "") -> None:
         self.counts = counts
         target, nontarget = int(counts.n_target), int(counts.n_nontarget)
-        self.trials = {"target": target, "nontarget": nontarget, "both": target + nontarget}
-        self.lacks = {
-            "target": no_curve or ("" if target else NO_TRIALS["fnr"]),
-            "nontarget": no_curve or ("" if nontarget else NO_TRIALS["fpr"]),
-            "both": no_curve or missing_class_reason(target, nontarget),
+        self.trials = {
+            error_type.trial_class: int(n_trials)
+            for error_type, n_trials in zip(ERROR_TYPES, counts.n_by_class, strict=False)
         }
+        self.lacks = {
+            trial_class: no_curve or ("" if n_trials else NO_TRIALS[RATE_OF_CLASS[trial_class]])
+            for trial_class, n_trials in self.trials.items()
+        }
+        self.trials["both"] = target + nontarget
+        self.lacks["both"] = no_curve or missing_class_reason(target, nontarget)
 
     def base(
         self,
@@ -271,8 +286,11 @@ class _Cell:
 
 def _errors_at(curve: Curve, index: int) -> dict[str, int]:
     """Return false accepts, false rejects and both at one of the thresholds."""
-    fp, fn = int(curve.fp[index]), int(curve.fn[index])
-    return {"nontarget": fp, "target": fn, "both": fp + fn}
+    errors = {
+        error_type.trial_class: int(class_errors[index])
+        for error_type, class_errors in zip(ERROR_TYPES, curve.errors_by_class, strict=False)
+    }
+    return errors | {"both": errors["nontarget"] + errors["target"]}
 
 
 def estimate_cell(
@@ -394,7 +412,7 @@ def score_shifts(
 def rate_point_index(key: Key, points: Mapping[str, int]) -> int | None:
     """Return the index of the operating point of a rate; None for any other metric."""
     metric, definition, point = key
-    return points.get(point) if metric in RATES and not definition else None
+    return points.get(point) if metric in ALL_RATES and not definition else None
 
 
 def key_columns(keys: Sequence[Key], n_rows: int = 1) -> dict[str, list[str]]:
@@ -426,7 +444,7 @@ class Estimates:
     def from_cells(cls, cells: Sequence[Mapping[Key, BaseValue]]) -> Estimates:
         """Return the estimates of the data, from each group and, last, the pooled row."""
         keys = list(cells[-1])
-        rates = [key for key in keys if key[0] in RATES]
+        rates = [key for key in keys if key[0] in ALL_RATES]
         shape = len(rates), len(cells)
         errors = [[cell[key].errors for cell in cells] for key in rates]
         trials = [[cell[key].trials for cell in cells] for key in rates]
@@ -605,17 +623,18 @@ class Estimates:
         }
         for i, (metric, definition, point) in enumerate(self.keys):
             metric_variant = variant_by_metric.get((metric, definition))
-            point_keys: list[Key] = [(rate, "", point) for rate in RATES]
-            if metric_variant is None or metric in RATES or not rate_index.keys() >= {*point_keys}:
+            point_keys: list[Key] = [(rate, "", point) for rate in points.rates]
+            is_rate = metric in ALL_RATES
+            if metric_variant is None or is_rate or not rate_index.keys() >= {*point_keys}:
                 continue
             rate_indices = [rate_index[key] for key in point_keys]
             # errors are NaN where the point has no threshold, and so are the rates
             n_errors = np.nan_to_num(errors[..., rate_indices, :]).astype(np.int64)[..., None]
             n_trials = np.nan_to_num(trials[..., rate_indices, :]).astype(np.int64)
-            fp, fn = np.moveaxis(n_errors, -3, 0)
-            n_nontarget, n_target = np.moveaxis(n_trials, -2, 0)
-            curve = Curve(np.zeros(1), fp, fn, n_target, n_nontarget)
-            is_unknown = np.isnan(rates[..., rate_indices, :]).any(axis=-2)
+            curve = Curve.from_classes(
+                np.zeros(1), [*np.moveaxis(n_errors, -3, 0)], [*np.moveaxis(n_trials, -2, 0)]
+            )
+            is_unknown = np.isnan(rates[..., rate_indices[: len(RATES)], :]).any(axis=-2)
             reference_values[..., i, :] = np.where(
                 is_unknown, np.nan, _metric_at_thresholds(curve, metric_variant)[..., 0]
             )

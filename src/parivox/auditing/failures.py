@@ -186,6 +186,8 @@ def _rates_by_shares(
     key_index = {key: i for i, key in enumerate(draw_estimates.keys)}
     for key in draw_estimates.rate_keys:
         metric, _, point = key
+        if metric not in _ATTEMPT_METRICS:
+            continue
         rate = draw_estimates.values[:, key_index[key]]
         for prefix, stages in (("", ("fta",)), ("g", ("fta", "fte"))):
             if all(stage in failed_shares for stage in stages):
@@ -212,6 +214,8 @@ def _rates_by_attempts(
         }
         for rate_index, key in enumerate(draw_estimates.rate_keys):
             metric, _, point = key
+            if metric not in _ATTEMPT_METRICS:
+                continue
             trials_by_point = all_trials[metric]
             trials = trials_by_point[
                 :, point_texts.index(point) if trials_by_point.shape[1] > 1 else 0

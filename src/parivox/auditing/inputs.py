@@ -293,12 +293,13 @@ def read_grouped_trials(
     standardise: tuple[str, ...] = (),
     rules: RuleFile | None = None,
     may_lack: bool = False,
+    takes_spoof: bool = False,
 ) -> GroupedTrials:
     """Read every file, join them, and group the trials.
 
     Rates are standardised over the strata of the attributes `standardise`; `rules` decide trials
     that tell no decision. What was asked for `may_lack` values for every trial where others are to
-    come.
+    come. Spoof trials are an error, except with `takes_spoof`.
     """
     speakers = None
     if options.speakers is not None:
@@ -310,6 +311,7 @@ def read_grouped_trials(
         "columns": options.columns,
         "orientation": options.orientation,
         "conflicts": options.conflicts,
+        "takes_spoof": takes_spoof,
     }
     models = None if options.models is None else read_models(options.models)
     failures = None if options.failures is None else read_failures(options.failures)

@@ -30,7 +30,7 @@ from parivox.core.intervals import (
     rate_interval,
     wilson,
 )
-from parivox.core.measures import RATES, base_metric
+from parivox.core.measures import RATE_OF_CLASS, RATES, base_metric
 from parivox.core.ratios import disjoint, moments_of_others, ratio_interval, to_pooled
 from parivox.facts import caused, fact, joined_cells, joined_facts
 from parivox.frozen import frozen
@@ -73,7 +73,7 @@ _INDEPENDENT_TRIALS = {"wilson": wilson, "clopper-pearson": clopper_pearson, "je
 
 @frozen
 class RateIntervals:
-    """Intervals of both rates of the groups of one grouping, by ``"fpr"`` and ``"fnr"``."""
+    """Intervals of the error rates of the groups of one grouping, by rate."""
 
     moments: Mapping[str, Moments]  # how the speakers of each group vary, [point, group]
     n_units: Mapping[str, NDArray[np.int64]]  # behind each rate, [cell], the pooled row last
@@ -105,10 +105,10 @@ def rate_intervals(
         Whether p of the ratios is computed.
     """
     minimums = options.minimums
-    are_disjoint = {metric: disjoint(groups.for_rate(metric)) for metric in RATES}
+    are_disjoint = {metric: disjoint(groups.for_rate(metric)) for metric in groups.rates}
     n_groups = groups.target.n_speakers.size
     moments_by_rate, n_units_by_rate, intervals, ratios_to_others = {}, {}, {}, {}
-    for metric in RATES:
+    for metric in groups.rates:
         group_moments = moments(groups.for_rate(metric))
         if pooled is groups:
             pooled_moments = group_moments
@@ -278,7 +278,7 @@ def _rates_behind(metric: str) -> tuple[str, ...]:
     definition = base_metric(metric)
     if definition.needs not in {"points", "attempts"} or definition.trial_class == "both":
         return RATES
-    return ("fnr",) if definition.trial_class == "target" else ("fpr",)
+    return (RATE_OF_CLASS[definition.trial_class],)
 
 
 def needs_test_speakers(metric: str) -> bool:
@@ -350,8 +350,7 @@ class Uncertainty:
         They are those of the metric's class of trials, or of the smaller one if it needs both.
         """
         n_units_by_rates = {
-            ("fpr",): self.n_units_by_rate["fpr"],
-            ("fnr",): self.n_units_by_rate["fnr"],
+            **{(rate,): n_units for rate, n_units in self.n_units_by_rate.items()},
             RATES: self.n_units,
         }
         n_units_by_metric = {

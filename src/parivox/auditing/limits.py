@@ -18,6 +18,7 @@ from parivox.core.error_burden import (
     worst_tenth,
 )
 from parivox.core.intervals import NOTE_NO_TEST_SPEAKER
+from parivox.core.measures import ALL_RATES
 from parivox.core.verdict import meets_limit
 from parivox.facts import fact
 from parivox.options.limits import FAILURE_METRICS, RATIO_METRICS
@@ -123,6 +124,8 @@ def _limited_values(
     reason_by_point = {located.point.text: located.reason for located in located_points}
     if metric in FAILURE_METRICS:  # which have no operating point
         reason_by_point = {"": ""}
+    if metric in ALL_RATES and metric not in uncertainty.group_errors.rates:
+        reason_by_point = dict.fromkeys(reason_by_point, NO_TRIALS[metric])
     for point, reason in reason_by_point.items():
         value_and_limits = np.full((3, n_cells), np.nan)
         key = metric, "" if metric in (*RATIO_METRICS, *FAILURE_METRICS) else ATTEMPTS, point

@@ -77,16 +77,16 @@ def list_warnings(trials: TrialSet, groupings: Sequence[Grouping]) -> Iterator[D
 
     for partition in trials.partitions():
         without_conflicts = partition.without_conflicts()
-        is_target = without_conflicts.target.astype(bool)
+        is_target, is_nontarget = without_conflicts.target, without_conflicts.nontarget
         enrolled = trials.utterance_speaker.take(without_conflicts.enrol)
-        for label, is_of_class in enumerate((~is_target, is_target)):
+        for label, is_of_class in enumerate((is_nontarget, is_target)):
             known_speakers = enrolled[is_of_class & (enrolled >= 0)]
             by_speaker[label] += np.bincount(known_speakers, minlength=n_speakers)
         for grouping_index in range(len(of_speakers)):
             code = group_of_utterance(grouping_index)
             enrol_group = code.take(without_conflicts.enrol)
             test_group = code.take(without_conflicts.test)
-            known_pairs = ~is_target & (enrol_group >= 0) & (test_group >= 0)
+            known_pairs = is_nontarget & (enrol_group >= 0) & (test_group >= 0)
             n_within = int((known_pairs & (enrol_group == test_group)).sum())
             within_between[grouping_index] += n_within, int(known_pairs.sum()) - n_within
     yield from _busy_speakers(by_speaker)

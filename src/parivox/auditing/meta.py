@@ -18,7 +18,7 @@ import numpy as np
 from parivox.auditing.estimates import Estimates, key_columns
 from parivox.auditing.measure_rows import MeasureRows, interval_columns
 from parivox.core.intervals import NOTE_NO_TEST_SPEAKER
-from parivox.core.measures import RATES, meta_measures
+from parivox.core.measures import ALL_RATES, RATES, meta_measures
 from parivox.core.meta import fdr
 from parivox.core.noise import floor
 from parivox.facts import caused
@@ -123,7 +123,7 @@ def each_meta_measure(
 
 def _formulas(error_metrics: Estimates, options: Options) -> Iterator[_Formula]:
     """Yield the measures of some metrics, except those that none of them can have."""
-    rates = error_metrics.with_metrics(*RATES)
+    rates = error_metrics.with_metrics(*ALL_RATES)
     fpr, fnr = error_metrics.with_metrics("fpr"), error_metrics.with_metrics("fnr")
     for measure, zero in _measures_and_policies(options):
         alphas: tuple[float | None, ...] = (
@@ -409,7 +409,7 @@ def _add_all_measures(
             columns = _interval_columns(uncertainty, meta_rows, options) | floor_columns
         _add_rows(rows, audit_keys, groups, meta_rows, left_out, columns)
     if uncertainty is not None:
-        rates = error_metrics.with_metrics(*RATES)
+        rates = error_metrics.with_metrics(*ALL_RATES)
         # the spread that is left once the noise of speakers is subtracted
         # (docs/methods/uncertainty.md#tau-log)
         spread_columns = uncertainty.spread_beyond_noise(rates)

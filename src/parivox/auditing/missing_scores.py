@@ -108,7 +108,7 @@ def _scored_trials(trials: TrialSet, n_speakers: int, *, is_target: bool) -> NDA
     n_scored = np.zeros(n_speakers, dtype=np.int64)
     for partition in trials.partitions():
         without_conflicts = partition.without_conflicts()
-        is_counted = without_conflicts.target.astype(bool) == is_target
+        is_counted = without_conflicts.trial_class == int(is_target)
         sides = [without_conflicts.enrol]
         if not is_target:
             sides.append(without_conflicts.test)

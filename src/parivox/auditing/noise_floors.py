@@ -6,6 +6,7 @@ See docs/methods/uncertainty.md#noise-floors.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,8 +23,9 @@ from parivox.core.beyond_noise import (
     tau_log,
     tau_log_null,
 )
+from parivox.core.cluster_errors import ErrorsBySpeaker
 from parivox.core.intervals import UNKNOWN_SPEAKERS
-from parivox.core.measures import RATES
+from parivox.core.measures import ALL_RATES, RATES
 from parivox.core.noise import (
     draw_summary,
     floor,
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
     from parivox.auditing.options import Options
     from parivox.auditing.schema import Key
     from parivox.auditing.speaker_errors import SpeakerErrors
-    from parivox.core.cluster_errors import ErrorsBySpeaker, Moments
+    from parivox.core.cluster_errors import Moments
     from parivox.core.counts import FloatArray
 
 _MIN_GROUPS = 3  # whose spread is estimated
@@ -87,7 +89,7 @@ class EqualRatesEstimates:
             draws_by_rate.append(self.draws[metric, lifted].with_keys(keys_of_rate))
         if len(draws_by_rate) == 1:
             return draws_by_rate[0]
-        return draws_by_rate[0].append_keys(draws_by_rate[1]).with_keys(keys)
+        return reduce(Estimates.append_keys, draws_by_rate).with_keys(keys)
 
     def draw_chunks(self) -> Iterator[EqualRatesEstimates]:
         """Yield some draws at a time, as intermediate arrays of many groups are large."""
@@ -232,11 +234,11 @@ def draw_equal_rates(
             no_draws = Estimates(keys, undefined, keys, undefined, undefined)
             draws |= {(metric, False): no_draws, (metric, True): no_draws}
             continue
-        rng = np.random.default_rng((options.seed, RATES.index(metric)))
-        if metric == "fnr" and null_method(groups.target) == "permutation":
-            equal_rates = permuted(
-                _in_rank_order(groups.target, rank), None, options.replicates, rng
-            )
+        rng = np.random.default_rng((options.seed, ALL_RATES.index(metric)))
+        unit_errors = groups.for_rate(metric)
+        can_exchange = isinstance(unit_errors, ErrorsBySpeaker)
+        if can_exchange and null_method(unit_errors) == "permutation":
+            equal_rates = permuted(_in_rank_order(unit_errors, rank), None, options.replicates, rng)
         else:
             equal_rates = gamma_multinomial(moments[metric], options.replicates, rng)
         refusals[metric] = equal_rates.reason.tolist()

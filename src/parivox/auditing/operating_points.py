@@ -13,8 +13,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.outcomes import NO_OUTCOMES
-from parivox.core.costs import bayes_threshold, cdet, min_cdet, parse_detection_cost
-from parivox.core.rates import threshold_at_eer, threshold_at_fnr, threshold_at_fpr
+from parivox.core.costs import (
+    COST_MODELS,
+    bayes_threshold,
+    cdet,
+    min_cdet,
+    parse_cost,
+    parse_detection_cost,
+)
+from parivox.core.measures import ALL_RATES, RATES
+from parivox.core.rates import (
+    threshold_at_eer,
+    threshold_at_fnr,
+    threshold_at_fpr,
+    threshold_at_sfar,
+)
 from parivox.errors import ConfigError
 from parivox.facts import fact
 from parivox.frozen import frozen
@@ -28,11 +41,17 @@ if TYPE_CHECKING:
     from parivox.core.costs import CostModel
     from parivox.core.counts import Counts, FloatArray
 
+MIN_ADCF = "min-adcf"
+"""Operating point of the smallest cost of a model with spoof trials."""
 DEPLOYED = "deployed"
 SAME_TRIALS = "these trials"
 """The source of a threshold that was set on the audited trials themselves."""
 NO_SCORES = "decisions_without_scores"
-NO_TRIALS = {"fpr": "no_nontarget_trials", "fnr": "no_target_trials"}
+NO_TRIALS = {
+    "fpr": "no_nontarget_trials",
+    "fnr": "no_target_trials",
+    "sfar": "no_spoof_trials",
+}
 """Why a rate is undefined: the class of trials that it is a share of is empty."""
 MIN_EXPECTED_ERRORS = 30
 """Expected errors below which the default audit leaves an operating point out.
@@ -51,6 +70,7 @@ class LocatedPoint:
     fnr: float
     cdet_norm: float
     reason: str
+    sfar: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -68,7 +88,7 @@ class OperatingPoint:
         """Return the name of the cost model, or of the rule of rounding of a target rate."""
         if self.cost is not None:
             return self.cost.name
-        return "conservative" if self.rule in {"fpr", "fnr"} else ""
+        return "conservative" if self.rule in ALL_RATES else ""
 
     def threshold_or_reason(self, counts: Counts, *, no_curve: str = "") -> tuple[float, str]:
         """Return the threshold on these trials; NaN with a reason where it cannot be found.
@@ -89,6 +109,8 @@ class OperatingPoint:
             return threshold_at_fpr(counts.curve, self.rule_value)
         if self.rule == "fnr":
             return threshold_at_fnr(counts.curve, self.rule_value)
+        if self.rule == "sfar":
+            return threshold_at_sfar(counts.curve, self.rule_value)
         if self.rule == "eer":
             return threshold_at_eer(counts.curve)
         assert self.cost is not None
@@ -102,7 +124,11 @@ class OperatingPoint:
         if self.rule in {"threshold", "bayes"}:
             return ""
         n_target, n_nontarget = int(counts.n_target), int(counts.n_nontarget)
-        n_trials = {"fpr": n_nontarget, "fnr": n_target}.get(self.rule)
+        n_spoof = int(counts.n_spoof)
+        needs_spoof = self.rule == "sfar" or (self.cost is not None and self.cost.has_spoof)
+        if needs_spoof and not n_spoof:
+            return NO_TRIALS["sfar"]
+        n_trials = {"fpr": n_nontarget, "fnr": n_target, "sfar": n_spoof}.get(self.rule)
         if not n_trials:
             return missing_class_reason(n_target, n_nontarget)
         if self.rule_value * n_trials >= 1:
@@ -124,6 +150,8 @@ class OperatingPoints:
     """Thresholds are the same in all replicates: set on other trials, or fixed by the user."""
     lack_test_speakers: bool = False
     """Test speakers of nontarget trials are unknown, so that replicates cannot set thresholds."""
+    rates: Sequence[str] = RATES
+    """Error rates that the trials have."""
 
     @property
     def score_points(self) -> list[LocatedPoint]:
@@ -233,12 +261,12 @@ def locate_points(
                 threshold_trials, no_curve=no_threshold_reason
             )
             counts, accepted = all_trials, threshold
-        fpr = fnr = cost_at_threshold = math.nan
+        fpr = fnr = sfar = cost_at_threshold = math.nan
         if not reason:
             errors = counts.at([accepted])
             fpr, fnr = float(errors.fpr[0]), float(errors.fnr[0])
-            cost_at_threshold = float(cdet(errors, cost)[0])
-        located.append(LocatedPoint(point, threshold, fpr, fnr, cost_at_threshold, reason))
+            sfar, cost_at_threshold = float(errors.sfar[0]), float(cdet(errors, cost)[0])
+        located.append(LocatedPoint(point, threshold, fpr, fnr, cost_at_threshold, reason, sfar))
     return located
 
 
@@ -265,10 +293,10 @@ def missed_targets(
     missed = []
     for located in located_points:
         rule, target_rate = located.point.rule, located.point.rule_value
-        if located.reason or rule not in {"fpr", "fnr"}:
+        if located.reason or rule not in ALL_RATES:
             continue
-        rate = located.fpr if rule == "fpr" else located.fnr
-        n_trials = int(all_trials.n_nontarget if rule == "fpr" else all_trials.n_target)
+        rate = getattr(located, rule)
+        n_trials = int(all_trials.n_by_class[ALL_RATES.index(rule)])
         max_chance_errors = 3 * math.sqrt(n_trials * target_rate * (1 - target_rate)) + 1
         excess_errors = abs(rate - target_rate) * n_trials
         is_far = is_far_from_target(target_rate, rate) and excess_errors > max_chance_errors
@@ -291,8 +319,8 @@ def parse_point(
 ) -> OperatingPoint:
     """Read one operating point as a user writes it.
 
-    It is ``threshold=x``, ``fpr=x``, ``fnr=x``, ``eer``, ``min-cdet``, ``min-cdet:NAME``,
-    ``bayes``, ``bayes:NAME`` or ``deployed``. The first of the cost models is the one that
+    It is ``threshold=x``, ``fpr=x``, ``fnr=x``, ``sfar=x``, ``eer``, ``min-cdet``,
+    ``min-cdet:NAME``, ``min-adcf``, ``min-adcf:NAME``, ``bayes``, ``bayes:NAME`` or ``deployed``. The first of the cost models is the one that
     ``min-cdet`` alone means; `llr` says that scores are declared to be log-likelihood ratios, to
     the base `log_base`.
 
@@ -308,12 +336,21 @@ def parse_point(
     """
     head, equals, number = text.strip().partition("=")
     head = head.lower()
-    if equals and head in {"threshold", "fpr", "fnr"}:
+    if equals and head in {"threshold", *ALL_RATES}:
         return OperatingPoint(text.strip(), head, _rule_value(text, head, number))
     name, colon, cost_name = text.strip().partition(":")
     name = name.lower()
     if name in {"eer", DEPLOYED} and not colon:
         return OperatingPoint(text.strip(), name)
+    if name == MIN_ADCF:
+        cost = parse_cost(cost_name) if cost_name else _first_with_spoof(costs)
+        if not cost.has_spoof:
+            msg = (
+                f"operating point {text!r}: cost model {cost.name} does not include spoof trials; "
+                "use min-cdet, or a model that does, as in min-adcf:adcf1"
+            )
+            raise ConfigError(msg)
+        return OperatingPoint(text.strip(), "min-cdet", cost=cost)
     if name in {"min-cdet", "bayes"}:
         cost = parse_detection_cost(cost_name) if cost_name else costs[0]
         if len(cost.p_target) > 1:
@@ -330,10 +367,15 @@ def parse_point(
             raise ConfigError(msg)
         return OperatingPoint(text.strip(), name, cost=cost, log_base=log_base)
     msg = (
-        f"--operating-point: unknown rule {text!r}; use threshold=X, fpr=X, fnr=X, eer, "
-        "min-cdet, min-cdet:COST, bayes or deployed"
+        f"--operating-point: unknown rule {text!r}; use threshold=X, fpr=X, fnr=X, sfar=X, "
+        "eer, min-cdet, min-cdet:COST, min-adcf, bayes or deployed"
     )
     raise ConfigError(msg)
+
+
+def _first_with_spoof(costs: Sequence[CostModel]) -> CostModel:
+    """Return the first cost model that includes spoof trials; the usual one if none does."""
+    return next((cost for cost in costs if cost.has_spoof), COST_MODELS["adcf1"])
 
 
 def _rule_value(text: str, head: str, number: str) -> float:

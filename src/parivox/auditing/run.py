@@ -385,6 +385,7 @@ def _read_study(scores: Any, audit_options: AuditOptions) -> _Study:
             groups_file,
             standardise=audit_options.standardise,
             rules=threshold_rules,
+            takes_spoof=True,
         )
         check_trials_shared(scores, cast("Sequence[TrialSet]", inputs.trial_sets))
         lacks_test_speakers = any(trials.n_without_test_speaker for trials in inputs.trial_sets)

@@ -34,7 +34,7 @@ class _SortedTrials(NamedTuple):
     all_counts: Counts
 
     @classmethod
-    def from_trials(cls, trials: Trials) -> _SortedTrials:
+    def from_trials(cls, trials: Trials, n_classes: int) -> _SortedTrials:
         """Return trials sorted by score."""
         rising = trials.score_order()
         weight = trials.extra_columns.get("count")
@@ -43,7 +43,7 @@ class _SortedTrials(NamedTuple):
             trials.trial_class.take(rising),
             None if weight is None else weight.take(rising),
         )
-        return cls(rising, columns, Counts.from_sorted(*columns))
+        return cls(rising, columns, Counts.from_sorted(*columns, n_classes=n_classes))
 
 
 class ExactCounts:
@@ -52,27 +52,28 @@ class ExactCounts:
     chunk_size = 0
     """Trials that are added at a time: all."""
 
-    def __init__(self, layouts: Sequence[Layout], width: float = 0.0) -> None:
+    def __init__(self, layouts: Sequence[Layout], width: float, n_classes: int) -> None:
         self.layouts, self.width, self.rate_bound = layouts, width, 0.0
+        self.n_classes = n_classes
         self.counts_by_layout: dict[int, LayoutCounts] = {}
         self._sorted: _SortedTrials | None = None
 
     def add(self, placed: PlacedTrials) -> None:
         """Count all trials of some layouts; each layout once only."""
         if placed.is_first_pass or self._sorted is None:
-            self._sorted = _SortedTrials.from_trials(placed.trials)
+            self._sorted = _SortedTrials.from_trials(placed.trials, self.n_classes)
         rising, columns, all_counts = self._sorted
         for i, trial_cells in placed.cells_by_layout.items():
             n_cells, n_strata = self.layouts[i].n_cells, self.layouts[i].n_strata
             if n_strata == 1 and (trial_cells.stratum == 0).all():
                 pooled = [all_counts]
             else:
-                pooled = _split_by_cell(*columns, [trial_cells.stratum.take(rising)], n_strata)
+                strata = [trial_cells.stratum.take(rising)]
+                pooled = _split_by_cell(*columns, strata, n_strata, self.n_classes)
             cells = pooled
             if n_cells != n_strata:
-                cells = _split_by_cell(
-                    *columns, [cell.take(rising) for cell in trial_cells.cells], n_cells
-                )
+                codes = [cell.take(rising) for cell in trial_cells.cells]
+                cells = _split_by_cell(*columns, codes, n_cells, self.n_classes)
             self.counts_by_layout[i] = cells, pooled
 
     def finish(self) -> list[LayoutCounts]:
@@ -92,6 +93,7 @@ def _split_by_cell(
     weight: IntArray | None,
     codes: Sequence[Codes],
     n_cells: int,
+    n_classes: int,
 ) -> list[Counts]:
     """Return the counts of each cell, from trials in rising order of score."""
     code = codes[0]
@@ -107,7 +109,10 @@ def _split_by_cell(
     dtype = np.int32 if weight is None and score.size < _MAX_NARROW_TRIALS else np.int64
     return [
         Counts.from_sorted(
-            score[start:end], trial_class[start:end], None if weight is None else weight[start:end]
+            score[start:end],
+            trial_class[start:end],
+            None if weight is None else weight[start:end],
+            n_classes=n_classes,
         ).astype(dtype)
         for start, end in pairwise(ends)
     ]

@@ -58,6 +58,12 @@ def count_by_speaker(
     ConfigError
         If there are too many thresholds, or more combinations of groups than can be numbered.
     """
+    if trials.n_spoof:
+        msg = (
+            f"{trials.name}: contains {trials.n_spoof:,} spoof trials in a list of too many trials "
+            "or speakers for memory; audit a part of the list"
+        )
+        raise ConfigError(msg)
     speakers = trials.speaker_table
     assert speakers is not None
     unit_of_speaker = np.arange(len(speakers.ids), dtype=np.int32) if block is None else block

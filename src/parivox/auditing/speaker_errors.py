@@ -6,13 +6,15 @@ speakers (target trials) and pairs of speakers (nontarget trials).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from parivox.auditing.layout import CROSS, MAX_LAYOUTS_TOGETHER, Layout, place_trials
 from parivox.auditing.operating_points import DEPLOYED
+from parivox.core.counts import NONTARGET, TARGET
 from parivox.core.key_sums import index_codes, sum_by_key
+from parivox.core.registry import ALL_RATES, ERROR_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from parivox.auditing.operating_points import LocatedPoint
     from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker
     from parivox.core.counts import IntArray
+    from parivox.core.registry import ErrorType
     from parivox.data.grouping import Grouping
     from parivox.data.speaker_counts import SpeakerCounts
     from parivox.data.trial_set import TrialSet
@@ -40,20 +43,33 @@ _TRIALS_PER_CHUNK = (
 class SpeakerErrors(NamedTuple):
     """Errors and trials of some cells at every operating point."""
 
-    target: ErrorsBySpeaker
-    nontarget: ErrorsByPair
+    by_class: tuple[ErrorsBySpeaker | ErrorsByPair, ...]
+    """In the order of `parivox.core.registry.ERROR_TYPES`, spoof trials only where there are any."""
+
+    @property
+    def rates(self) -> tuple[str, ...]:
+        """Return the error rates that the trials have."""
+        return ALL_RATES[: len(self.by_class)]
+
+    @property
+    def target(self) -> ErrorsBySpeaker:
+        """Return target trials by speaker."""
+        return cast("ErrorsBySpeaker", self.by_class[TARGET])
+
+    @property
+    def nontarget(self) -> ErrorsByPair:
+        """Return nontarget trials by pair of speakers."""
+        return cast("ErrorsByPair", self.by_class[NONTARGET])
 
     def for_rate(self, rate: str) -> ErrorsBySpeaker | ErrorsByPair:
-        """Return the errors of FPR, by pair of speakers, or of FNR, by speaker."""
-        return self.target if rate == "fnr" else self.nontarget
+        """Return the errors of FPR, by pair of speakers, or of another rate, by speaker."""
+        return self.by_class[ALL_RATES.index(rate)]
 
     def cell_slice(self, start: int, stop: int) -> SpeakerErrors:
         """Return cells `start` to `stop`, the latter excluded."""
         if (start, stop) == (0, self.target.n_cells):
             return self
-        return SpeakerErrors(
-            self.target.cell_range(start, stop), self.nontarget.cell_range(start, stop)
-        )
+        return SpeakerErrors(tuple(errors.cell_range(start, stop) for errors in self.by_class))
 
 
 def count_speaker_errors(
@@ -82,11 +98,12 @@ def count_speaker_errors(
     units
         Whom uncertainty is measured over.
     """
-    cell_errors = [_ErrorSums(layout.n_cells, units) for layout in layouts]
-    stratum_errors = [_ErrorSums(layout.n_strata, units) for layout in layouts]
+    error_types = ERROR_TYPES[: trials.n_classes]
+    cell_errors = [_ErrorSums(layout.n_cells, units, error_types) for layout in layouts]
+    stratum_errors = [_ErrorSums(layout.n_strata, units, error_types) for layout in layouts]
     for placed in chunks:
         acceptances = _Acceptances.of_trials(trials, placed, located_points)
-        classes = _units_by_class(trials, placed, units)
+        classes = _units_by_class(trials, placed, units, error_types)
         for i, trial_cells in placed.cells_by_layout.items():
             cell_errors[i].add(classes, trial_cells.cells, acceptances)
             if layouts[i].allocation == "either":  # cells share trials
@@ -139,7 +156,7 @@ def count_matrices(
             cell = trial_cells.cells[0].take(nontarget)
             in_cell = np.flatnonzero(cell >= 0)
             n_trials, errors = acceptances.count_entries(
-                cell.take(in_cell), nontarget.take(in_cell), layouts[i].n_cells, is_target=False
+                cell.take(in_cell), nontarget.take(in_cell), layouts[i].n_cells, is_of_accepts=True
             )
             sums[i][0] += errors
             sums[i][1] += n_trials
@@ -204,7 +221,7 @@ class _Acceptances(NamedTuple):
         row: NDArray[np.intp],
         n_entries: int,
         *,
-        is_target: bool,
+        is_of_accepts: bool,
     ) -> tuple[IntArray, IntArray]:
         """Return the trials, of all points or of each, and the errors ``[point, entry]``.
 
@@ -218,11 +235,11 @@ class _Acceptances(NamedTuple):
         trials = cumulative[:, -1].copy()
         errors = np.empty((self.n_points, n_entries), dtype=np.int64)
         rejected = cumulative[:, :-1].T
-        errors[self.order] = rejected if is_target else trials - rejected
+        errors[self.order] = trials - rejected if is_of_accepts else rejected
         if self.decided is None:
             return trials, errors
         point, accepted, is_known = self.decided
-        wrong = (~accepted if is_target else accepted) & is_known
+        wrong = (accepted if is_of_accepts else ~accepted) & is_known
         errors[point] = self._count(entry, row, n_entries, wrong)
         if is_known.all():
             return trials, errors
@@ -246,7 +263,7 @@ class _Acceptances(NamedTuple):
 
 
 class _ClassUnits(NamedTuple):
-    """Target trials by speaker, or nontarget trials by pair of speakers."""
+    """Trials of one class by speaker, or by pair of speakers."""
 
     rows: NDArray[np.intp]
     # speaker or pair of each row, by its number among those that occur
@@ -255,25 +272,29 @@ class _ClassUnits(NamedTuple):
 
 
 def _units_by_class(
-    trials: TrialSet | SpeakerCounts, placed: PlacedTrials, units: Units
+    trials: TrialSet | SpeakerCounts,
+    placed: PlacedTrials,
+    units: Units,
+    error_types: Sequence[ErrorType],
 ) -> list[_ClassUnits]:
-    """Return the nontarget trials by pair, then the target trials by speaker."""
+    """Return the trials of each class by who bears their risk: nontarget trials by pair."""
     trials_of_chunk, speaker = placed.trials, trials.utterance_speaker
-    target, nontarget = (
-        np.flatnonzero(trials_of_chunk.target),
-        np.flatnonzero(~trials_of_chunk.target),
-    )
-    pair = units.pair_numbers(
-        speaker[trials_of_chunk.enrol[nontarget]], speaker[trials_of_chunk.test[nontarget]]
-    )
     classes = []
-    for rows, code, n_unit_codes in (
-        (nontarget, pair, units.n_units * units.n_units),
-        (target, units.unit_numbers(speaker[trials_of_chunk.enrol[target]]), units.n_units),
-    ):
-        codes, number = index_codes(code, n_unit_codes)
+    for class_code, error_type in enumerate(error_types):
+        rows = np.flatnonzero(trials_of_chunk.trial_class == class_code)
+        enrolled = speaker[trials_of_chunk.enrol[rows]]
+        if error_type.is_of_pairs:
+            code = units.pair_numbers(enrolled, speaker[trials_of_chunk.test[rows]])
+        else:
+            code = units.unit_numbers(enrolled)
+        codes, number = index_codes(code, _n_unit_codes(error_type, units))
         classes.append(_ClassUnits(rows, number, codes))
     return classes
+
+
+def _n_unit_codes(error_type: ErrorType, units: Units) -> int:
+    """Return the number of units, or of pairs of them, that an error type may be counted by."""
+    return units.n_units**2 if error_type.is_of_pairs else units.n_units
 
 
 class _PartSums(NamedTuple):
@@ -301,12 +322,12 @@ class _PartSums(NamedTuple):
 
 
 class _ErrorSums:
-    """Errors of one layout being added up, chunk by chunk: nontarget trials, then target."""
+    """Errors of one layout being added up, chunk by chunk, by error type."""
 
-    def __init__(self, n_cells: int, units: Units) -> None:
-        self.n_cells, self.units = n_cells, units
-        self.n_unit_codes = units.n_units * units.n_units, units.n_units
-        self.part_sums: tuple[list[_PartSums], list[_PartSums]] = [], []
+    def __init__(self, n_cells: int, units: Units, error_types: Sequence[ErrorType]) -> None:
+        self.n_cells, self.units, self.error_types = n_cells, units, error_types
+        self.n_unit_codes = [_n_unit_codes(error_type, units) for error_type in error_types]
+        self.part_sums: list[list[_PartSums]] = [[] for _ in error_types]
 
     def add(
         self,
@@ -314,9 +335,9 @@ class _ErrorSums:
         cells: Sequence[NDArray[np.int32]],
         acceptances: _Acceptances,
     ) -> None:
-        """Add the trials of both classes; each may be in a second cell too."""
-        for is_target, (units_of_class, n_unit_codes) in enumerate(
-            zip(classes, self.n_unit_codes, strict=True)
+        """Add the trials of all classes; each may be in a second cell too."""
+        for error_type, units_of_class, n_unit_codes, part_sums in zip(
+            self.error_types, classes, self.n_unit_codes, self.part_sums, strict=True
         ):
             n_units = units_of_class.codes.size
             cell_codes, rows = [], []
@@ -329,11 +350,14 @@ class _ErrorSums:
                 rows.append(units_of_class.rows[in_cell])
             used_codes, entry = index_codes(np.concatenate(cell_codes), self.n_cells * n_units)
             n_trials, errors = acceptances.count_entries(
-                entry, np.concatenate(rows), used_codes.size, is_target=bool(is_target)
+                entry,
+                np.concatenate(rows),
+                used_codes.size,
+                is_of_accepts=error_type.is_of_accepts,
             )
             cell, unit = np.divmod(used_codes, n_units)
             code = cell * n_unit_codes + units_of_class.codes[unit]
-            self.part_sums[is_target].append(_PartSums(code, n_trials, errors))
+            part_sums.append(_PartSums(code, n_trials, errors))
 
     def join(self) -> None:
         """Add up the parts of each class."""
@@ -341,16 +365,16 @@ class _ErrorSums:
             part_sums[:] = [_PartSums.joined(part_sums)] if part_sums else []
 
     def n_trials(self) -> list[int | list[int]]:
-        """Return the trials of either class, at each point if they differ."""
+        """Return the trials of each class, at each point if they differ."""
         n_by_class = (
             sum((sums.trials.sum(axis=-1) for sums in part_sums), np.array(0))
             for part_sums in self.part_sums
         )
         return [n.tolist() for n in n_by_class]
 
-    def sums_by_stratum(self, n_groups: int) -> tuple[list[_PartSums], list[_PartSums]]:
+    def sums_by_stratum(self, n_groups: int) -> list[list[_PartSums]]:
         """Return the sums by stratum, each of which has `n_groups` cells."""
-        nontarget, target = (
+        return [
             [
                 sums._replace(code=sums.code // n // n_groups * n + sums.code % n)
                 for sums in part_sums
@@ -358,18 +382,25 @@ class _ErrorSums:
             for n, part_sums in zip(
                 np.maximum(self.n_unit_codes, 1).tolist(), self.part_sums, strict=True
             )
-        )
-        return nontarget, target
+        ]
 
     def finish(self) -> SpeakerErrors:
         """Return the errors and trials by speaker and by pair."""
-        nontarget, target = map(_PartSums.joined, self.part_sums)
         n, n_cells = max(self.units.n_units, 1), self.n_cells
-        cell, pair = np.divmod(nontarget.code, n * n)
-        target_errors = self.units.errors_by_unit(
-            target.code // n, target.code % n, target.errors, target.trials, n_cells
-        )
-        nontarget_errors = self.units.errors_by_pair(
-            cell, (pair // n, pair % n), nontarget.errors, nontarget.trials, n_cells
-        )
-        return SpeakerErrors(target_errors, nontarget_errors)
+        by_class: list[ErrorsBySpeaker | ErrorsByPair] = []
+        for error_type, part_sums in zip(self.error_types, self.part_sums, strict=True):
+            sums = _PartSums.joined(part_sums)
+            if error_type.is_of_pairs:
+                cell, pair = np.divmod(sums.code, n * n)
+                by_class.append(
+                    self.units.errors_by_pair(
+                        cell, (pair // n, pair % n), sums.errors, sums.trials, n_cells
+                    )
+                )
+            else:
+                by_class.append(
+                    self.units.errors_by_unit(
+                        sums.code // n, sums.code % n, sums.errors, sums.trials, n_cells
+                    )
+                )
+        return SpeakerErrors(tuple(by_class))

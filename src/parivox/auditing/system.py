@@ -41,7 +41,7 @@ from parivox.auditing.system_uncertainty import (
     speaker_counts_source,
 )
 from parivox.core.costs import bayes_threshold
-from parivox.core.measures import base_metric
+from parivox.core.measures import ALL_RATES, base_metric
 from parivox.core.separation import auc
 from parivox.data.score_bins import COUNTED_AT_THRESHOLDS
 from parivox.errors import ConfigError, DataError
@@ -181,6 +181,7 @@ def measure_system(
         area_points=area_points,
         are_thresholds_fixed=development is not None or options.fixed_threshold,
         lack_test_speakers=trials.n_without_test_speaker > 0,
+        rates=ALL_RATES[: trials.n_classes],
     )
     thresholds: FloatArray = np.empty(0)
     if trials.is_scored and has_curves:

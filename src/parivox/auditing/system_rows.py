@@ -28,7 +28,7 @@ from parivox.auditing.shrinkage import add_interaction_rows
 from parivox.auditing.speaker_errors import count_matrices
 from parivox.auditing.system import suppressed_values
 from parivox.auditing.verdicts import add_offender_rows, add_trend_rows, add_verdict_rows
-from parivox.core.measures import RATES
+from parivox.core.measures import ALL_RATES
 from parivox.facts import caused
 from parivox.runtime.progress import stage
 
@@ -122,7 +122,7 @@ def _add_measures(
     )
     if system.system_uncertainty is None or uncertainty is None:
         return
-    rates = metrics.error_estimates.with_metrics(*RATES)
+    rates = metrics.error_estimates.with_metrics(*ALL_RATES)
     add_interaction_rows(
         tables["meta"], key_columns, grouping, rates, uncertainty.equal_rates_draws
     )

@@ -455,7 +455,7 @@ def _uncertainty(
             grid_draws = [grid.stratum(stratum_index) for grid in layout_draws.grid_draws]
         draw_rates = {
             rate: draw_estimates.with_keys([(rate, "", name) for name in point_names]).values
-            for rate in RATES
+            for rate in points.rates
         }
         crossfitted_bias = layout_draws.crossfitted_bias[:, first:last]
         gradient_tests = layout_draws.stratum_gradient_tests(stratum_index)
@@ -493,7 +493,7 @@ def _uncertainty(
         gradient_tests=gradient_tests,
         failures=stratum_failures,
         point_indices={name: i for i, name in enumerate(point_names)},
-        moves_with_threshold={rate: points.moves_with_threshold(rate) for rate in RATES},
+        moves_with_threshold={rate: points.moves_with_threshold(rate) for rate in points.rates},
         options=options,
         no_draws_reason=no_draws_reason,
         units=units,
@@ -524,7 +524,7 @@ def _n_drawn_blocks(
     """Return the numbers of blocks drawn behind each rate, ``[cell]``, the pooled row last."""
     n_blocks = int(draw_block.max(initial=0)) + 1
     n_blocks_by_rate = {}
-    for rate in RATES:
+    for rate in groups.rates:
         n_blocks_of_cells = []
         for cluster_errors in (groups.for_rate(rate), pooled.for_rate(rate)):
             cell, speaker = cluster_errors.cell_speakers

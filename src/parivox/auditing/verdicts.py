@@ -24,7 +24,6 @@ from parivox.core.beyond_noise import welch
 from parivox.core.cluster_errors import safe_divide
 from parivox.core.confounding import trend
 from parivox.core.intervals import UNKNOWN_SPEAKERS
-from parivox.core.measures import RATES
 from parivox.core.verdict import (
     asked_together,
     benjamini_hochberg,
@@ -53,6 +52,7 @@ if TYPE_CHECKING:
     from parivox.data.grouping import Grouping
 
 BOTH = "fpr+fnr"
+"""All error types together: with spoof trials, three."""
 MAX_OFFENDERS = 10
 """Speakers listed for one group, error and operating point."""
 
@@ -85,21 +85,21 @@ def add_verdict_rows(
     `heterogeneity_p` is p of all groups at once. Verdicts at the `primary_point`, its grouping
     included, are confirmatory.
     """
-    reference = options.reference[0]
+    rates, reference = uncertainty.group_errors.rates, options.reference[0]
     is_compared = np.array([group != reference for group in groups])
     for point_index, located in enumerate(located_points):
         point = located.point.text
-        if located.reason or any((metric, point) not in ratios_by_rate for metric in RATES):
+        if located.reason or any((rate, point) not in ratios_by_rate for rate in rates):
             continue
-        ratios = [ratios_by_rate[metric, point] for metric in RATES]
+        ratios = [ratios_by_rate[rate, point] for rate in rates]
         p = np.where(is_compared, np.stack([ratio.p for ratio in ratios]), np.nan)
-        p_of_all = np.array([heterogeneity_p.get((metric, "", point), np.nan) for metric in RATES])
+        p_of_all = np.array([heterogeneity_p.get((rate, "", point), np.nan) for rate in rates])
         adjusted = _adjusted_p(p, p_of_all, reference)
         point_columns = {"operating_point": point, "reference": reference, "margin": options.margin}
         is_primary = primary_point.items() <= {**audit_keys, **point_columns}.items()
         point_columns["confirmatory"] = is_primary
         no_verdict_reasons = [
-            _no_verdict_reasons(metric, groups, uncertainty, options) for metric in RATES
+            _no_verdict_reasons(rate, groups, uncertainty, options) for rate in rates
         ]
         rate_verdicts = _rate_verdicts(ratios, adjusted.p_holm, no_verdict_reasons, options)
         ratios_without_worst = [ratio.without_worst or ratio for ratio in ratios]
@@ -113,7 +113,7 @@ def add_verdict_rows(
         worst_groups = _decisive_worst_groups(rate_verdicts, verdicts_without_worst, ratios)
         add = partial(rows.add, **audit_keys, **point_columns)
         for i, (metric, ratio, verdict) in enumerate(
-            zip(RATES, ratios, rate_verdicts, strict=True)
+            zip(rates, ratios, rate_verdicts, strict=True)
         ):
             # a ratio needs p below this, so that Holm's adjusted p is below alpha
             max_p = (1 - options.confidence) * safe_divide(ratio.p, adjusted.p_holm[i], 1.0)
@@ -147,8 +147,8 @@ def add_verdict_rows(
         all_groups = ComparedGroups(list(groups), codes, worst_groups, reasons)
         joint_facts = [
             joint_fact(
-                dict(zip(RATES, group_codes, strict=True)),
-                dict(zip(RATES, worst_of_rates, strict=True)),
+                dict(zip(rates, group_codes, strict=True)),
+                dict(zip(rates, worst_of_rates, strict=True)),
             )
             for group_codes, worst_of_rates in zip(
                 codes.T.tolist(), worst_groups.T.tolist(), strict=True
@@ -162,9 +162,11 @@ def add_verdict_rows(
             because_of=[" and ".join(worst) for worst in all_groups.worst_by_group()],
         )
         welch_p = np.array(
-            [_welch_p(uncertainty.point_intervals[metric], point_index) for metric in RATES]
+            [_welch_p(uncertainty.point_intervals[rate], point_index) for rate in rates]
         )
-        for metric, rate_indices in (("fpr", [0]), ("fnr", [1]), (BOTH, [0, 1])):
+        indices_by_metric = {rate: [i] for i, rate in enumerate(rates)}
+        indices_by_metric[BOTH] = [*range(len(rates))]
+        for metric, rate_indices in indices_by_metric.items():
             compared = ComparedGroups(
                 all_groups.groups,
                 codes[rate_indices],
@@ -371,7 +373,7 @@ def add_offender_rows(
 
     `errors_of_cells` are the errors by speaker of each cell, `speaker_ids` the ids by number.
     """
-    for metric in RATES:
+    for metric in errors_of_cells.rates:
         unit_errors = errors_of_cells.for_rate(metric)
         # in the order of sums by speaker
         cell, speaker = unit_errors.cell_speakers
@@ -419,7 +421,7 @@ def add_trend_rows(
         return
     numbers, attribute = grouping.speaker_numbers, grouping.attributes[0].rpartition(":")[0]
     unit = _trend_unit(numbers[np.unique(uncertainty.pooled_errors.target.speaker)])
-    for metric in RATES:
+    for metric in uncertainty.pooled_errors.rates:
         for point_index, located in enumerate(located_points):
             errors_at_point = uncertainty.pooled_errors.for_rate(metric).operating_point(
                 point_index

@@ -279,7 +279,8 @@ class Counts:
             raise DataError(msg)
         order = np.argsort(score)
         trial_class = np.where(spoof, SPOOF, target).astype(np.int8)
-        return cls.from_sorted(score[order], trial_class[order])
+        n_classes = SPOOF + 1 if spoof.any() else SPOOF
+        return cls.from_sorted(score[order], trial_class[order], n_classes=n_classes)
 
     @classmethod
     def from_sorted(
@@ -287,10 +288,13 @@ class Counts:
         score: FloatArray,
         trial_class: NDArray[np.int8 | np.bool_],
         weight: IntArray | None = None,
+        *,
+        n_classes: int = SPOOF,
     ) -> Counts:
         """Count trials whose scores are already in rising order (no checks).
 
-        Each counts once or, with `weight`, as often as that. Classes are codes of `TRIAL_CLASSES`.
+        Each counts once or, with `weight`, as often as that. Classes are codes of `TRIAL_CLASSES`,
+        of which the list has `n_classes`.
         """
         is_first = np.ones(score.size, dtype=np.bool_)
         np.not_equal(score[1:], score[:-1], out=is_first[1:])
@@ -303,8 +307,7 @@ class Counts:
             return _distances_to_next(running.take(starts), running[-1])
 
         n_target = trials_of_class(trial_class == TARGET)
-        is_spoof = trial_class == SPOOF
-        n_spoof = trials_of_class(is_spoof) if is_spoof.any() else None
+        n_spoof = trials_of_class(trial_class == SPOOF) if n_classes > SPOOF else None
         if weight is None:
             n_nontarget = _distances_to_next(starts, score.size)
         else:

@@ -35,8 +35,11 @@ from parivox.core.llr import cllr, min_cllr
 from parivox.core.meta import META_MEASURES
 from parivox.core.rates import fnr_at_fpr, fpr_at_fnr, hter
 from parivox.core.registry import (
+    ALL_RATES,
     BOTH,
+    ERROR_TYPES,
     MEASURES,
+    RATE_OF_CLASS,
     RATES,
     UNBOUNDED,
     UNIT_INTERVAL,
@@ -57,9 +60,12 @@ if TYPE_CHECKING:
     from parivox.core.counts import Counts, FloatArray
 
 __all__ = [
+    "ALL_RATES",
     "BOTH",
+    "ERROR_TYPES",
     "MEASURES",
     "RATES",
+    "RATE_OF_CLASS",
     "BaseMetric",
     "BiasMeasure",
     "Measure",
@@ -105,6 +111,15 @@ _BASE_METRICS = (
         trial_class="target",
         bounds=UNIT_INTERVAL,
         compute=attrgetter("fnr"),
+    ),
+    BaseMetric(
+        id="sfar",
+        label="SFAR",
+        definition="spoof false accept rate: spoof trials accepted at the operating point",
+        needs="points",
+        trial_class="spoof",
+        bounds=UNIT_INTERVAL,
+        compute=attrgetter("sfar"),
     ),
     BaseMetric(
         id="cdet_raw",

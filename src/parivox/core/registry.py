@@ -10,7 +10,7 @@ exports, figures and the documentation read it. The entries are in `parivox.core
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -25,7 +25,28 @@ if TYPE_CHECKING:
 Scale: TypeAlias = Literal["zero", "one", "ratio", "linear"]
 ZeroPolicy: TypeAlias = Literal["none", "jeffreys", "nist"]
 ZERO_POLICIES = ("none", "jeffreys", "nist")
-RATES = ("fpr", "fnr")
+
+
+class ErrorType(NamedTuple):
+    """An error rate at a threshold, and the class of trials that it is a share of."""
+
+    rate: str
+    trial_class: str
+    is_of_pairs: bool = False
+    """Whether it is counted by pair of speakers: else by who is claimed, who bears the risk."""
+    is_of_accepts: bool = True
+
+
+ERROR_TYPES = (
+    ErrorType("fpr", "nontarget", is_of_pairs=True),
+    ErrorType("fnr", "target", is_of_accepts=False),
+    ErrorType("sfar", "spoof"),
+)
+"""Error types in the order of the codes of their classes of trials."""
+ALL_RATES = tuple(error_type.rate for error_type in ERROR_TYPES)
+RATES = ALL_RATES[:2]
+"""Rates of bona fide trials, which every list has: the terms of measures that join two rates."""
+RATE_OF_CLASS = {error_type.trial_class: error_type.rate for error_type in ERROR_TYPES}
 BOTH = "fpr+fnr"
 UNIT_INTERVAL = (0.0, 1.0)
 """Bounds of a measure between 0 and 1."""
@@ -122,7 +143,7 @@ class BaseMetric(Measure):
     """Computed once for each cost model (keyword ``cost``), definition of the EER (``definition``),
     or rate that is held and rule (``target``, ``rule``).
     """
-    trial_class: Literal["target", "nontarget", "both"] = "both"
+    trial_class: Literal["target", "nontarget", "spoof", "both"] = "both"
     """The class of trials that it is computed from, and whose errors are shown with it."""
     is_error: bool = True
     """0 at best and lower for better, so that groups can be compared by it."""

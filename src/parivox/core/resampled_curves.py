@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from parivox.core.counts import Counts
+from parivox.core.counts import TARGET, Counts
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -64,7 +64,8 @@ def curve_edges(counts: Counts, *, bins: int = N_BINS, thresholds: ArrayLike = (
         msg = f"bins is {bins}; it must be 4 or more"
         raise ConfigError(msg)
     cumulative_target, cumulative_nontarget = np.cumsum(counts.target), np.cumsum(counts.nontarget)
-    cumulative_trials = np.cumsum(counts.target + counts.nontarget)
+    trials_by_value = sum(counts.by_class)
+    cumulative_trials = np.cumsum(trials_by_value)
     n_target, n_nontarget, n_trials = (
         int(cumulative[-1]) if cumulative.size else 0
         for cumulative in (cumulative_target, cumulative_nontarget, cumulative_trials)
@@ -85,7 +86,7 @@ def curve_edges(counts: Counts, *, bins: int = N_BINS, thresholds: ArrayLike = (
         if cumulative.any()
     ]
     # the first and the last score, and the first finite one: infinite scores have their own bins
-    finite = np.flatnonzero(np.isfinite(counts.values) & (counts.target + counts.nontarget > 0))
+    finite = np.flatnonzero(np.isfinite(counts.values) & (trials_by_value > 0))
     value_indices += [
         np.flatnonzero(cumulative_trials)[:1],
         finite[:1],
@@ -112,7 +113,7 @@ def bin_means(counts: Counts, edges: FloatArray) -> FloatArray:
     [0.2, 0.9]
     """
     bin_indices = np.searchsorted(edges, counts.values, side="right") - 1
-    n_trials = counts.target + counts.nontarget
+    n_trials = sum(counts.by_class)
     upper_edges = np.append(edges, np.inf)[1:]
     with np.errstate(invalid="ignore"):
         total = np.bincount(bin_indices, counts.values * n_trials, minlength=edges.size)
@@ -136,15 +137,12 @@ def largest_share(counts: Counts) -> FloatArray:
     >>> float(largest_share(Counts.from_scores([1.0, 1.0, 2.0, 0.0], [1, 0, 1, 0])))
     0.5
     """
-    mixed = (counts.target > 0) & (counts.nontarget > 0)
+    mixed = sum((trials > 0).astype(np.int8) for trials in counts.by_class) > 1
     shares = [
         np.where(mixed, trials, 0).max(axis=-1, initial=0) / np.maximum(total, 1)
-        for trials, total in (
-            (counts.target, counts.n_target),
-            (counts.nontarget, counts.n_nontarget),
-        )
+        for trials, total in zip(counts.by_class, counts.n_by_class, strict=True)
     ]
-    return np.asarray(np.maximum(*shares))[()]
+    return np.asarray(np.maximum.reduce(shares))[()]
 
 
 class ResampledCurves:
@@ -154,7 +152,8 @@ class ResampledCurves:
     ----------
     score : ndarray of shape (trial,)
         In any order, without NaN.
-    target : bool ndarray of shape (trial,)
+    trial_class : integer ndarray of shape (trial,)
+        Codes of `parivox.core.counts.TRIAL_CLASSES`; or whether each is a target trial.
     enrol_speaker, test_speaker : integer ndarrays of shape (trial,)
         Speakers of both sides, in either order, known for every trial.
     layouts : sequence of (cells, n_cells)
@@ -187,7 +186,7 @@ class ResampledCurves:
     def __init__(
         self,
         score: FloatArray,
-        target: NDArray[np.bool_],
+        trial_class: NDArray[np.int8 | np.bool_],
         enrol_speaker: Codes,
         test_speaker: Codes,
         layouts: Sequence[tuple[Sequence[Codes], int]],
@@ -202,17 +201,18 @@ class ResampledCurves:
         n_values = self.values.size
         # combinations of cells (one of each layout) that trials are in
         codes = [code for cells, _ in layouts for code in cells]
-        combination_cells, combination = _cell_combinations(codes, target.size)
+        combination_cells, combination = _cell_combinations(codes, trial_class.size)
         self.pair, pair = _index_pairs(enrol_speaker, test_speaker)
         # rows of the sparse matrix: class, combination of cells, value; computed in place, as the
         # keys are as long as there are trials
         n_combinations = combination_cells.shape[1]
-        row_keys = target * np.int64(n_combinations)
+        self.n_classes = max(int(trial_class.max(initial=0)) + 1, TARGET + 1)
+        row_keys = trial_class * np.int64(n_combinations)
         row_keys += combination
         row_keys *= n_values
         row_keys += bin_index
         del bin_index, combination
-        rows, row = _index_keys(row_keys, 2 * n_combinations * n_values)
+        rows, row = _index_keys(row_keys, self.n_classes * n_combinations * n_values)
         del row_keys
         matrix_row_trials = np.bincount(row, row_trials, minlength=rows.size)
         max_row_trials = int(matrix_row_trials.max(initial=1))
@@ -229,7 +229,7 @@ class ResampledCurves:
         row_class = rows // n_values // n_combinations
         row_combination = rows // n_values % n_combinations
         row_value = rows % n_values
-        # sums of rows: layout, cell, value; first all nontarget, then all target rows
+        # sums of rows: layout, cell, value; first all nontarget, then all target rows, then spoof
         layout_starts = np.concatenate(([0], np.cumsum([n_cells for _, n_cells in layouts])))
         layout_of_code = []
         for layout_index, (cells, _) in enumerate(layouts):
@@ -249,7 +249,7 @@ class ResampledCurves:
         unit_entries = np.ones(cell_value_index.size, dtype=np.int32)
         sum_index = cell_value_index + row_class[member_row] * self.size
         self.cells = csr_array(
-            (unit_entries, (sum_index, member_row)), shape=(2 * self.size, rows.size)
+            (unit_entries, (sum_index, member_row)), shape=(self.n_classes * self.size, rows.size)
         )
         self.used_values = cell_value_keys % n_values
         cell_starts = np.arange(layout_starts[-1] + 1) * n_values
@@ -263,7 +263,10 @@ class ResampledCurves:
         weights_of_one = np.ones((1, int(self.pair[1].max(initial=0)) + 1), dtype=np.int64)
         ((_, cells),) = self.replicates(weights_of_one)
         return [
-            [Counts(counts.values, counts.target[0], counts.nontarget[0]) for counts in layout]
+            [
+                Counts.from_classes(counts.values, [trials[0] for trials in counts.by_class])
+                for counts in layout
+            ]
             for layout in cells
         ]
 
@@ -293,11 +296,12 @@ class ResampledCurves:
 
         n_cells, n_speakers = len(terms), int(self.pair[1].max(initial=-1)) + 1
         cell_of_key = np.repeat(np.arange(n_cells), np.diff(self.cell_bounds))
-        positions = np.tile(cell_of_key, 2), np.arange(2 * self.size)
+        n_bona_fide = 2 * self.size  # spoof trials, which come last, have no terms
+        positions = np.tile(cell_of_key, 2), np.arange(n_bona_fide)
         no_terms = np.zeros((2, 2, 0))  # without cells
         sum_terms = np.concatenate([no_terms, *terms], axis=-1).reshape(2, -1)
         row_terms = [
-            csr_array((figure, positions), shape=(n_cells, 2 * self.size)) @ self.cells
+            csr_array((figure, positions), shape=(n_cells, n_bona_fide)) @ self.cells[:n_bona_fide]
             for figure in sum_terms
         ]
         speaker_sums = [csr_array((n_cells, n_speakers)) for _ in row_terms]
@@ -389,12 +393,14 @@ class ResampledCurves:
 
     def _counts_by_cell(self, sums: NDArray[np.signedinteger[Any]]) -> list[list[Counts]]:
         """Return counts from sums ``[class and value of a cell, replicate]``."""
-        nontarget, target = sums[: self.size].T, sums[self.size :].T
+        sums_by_class = [class_sums.T for class_sums in np.split(sums, self.n_classes)]
         cell_counts = [
-            Counts(
+            Counts.from_classes(
                 self.values[self.used_values[start:end]],
-                target[:, start:end].astype(np.int64, order="C"),
-                nontarget[:, start:end].astype(np.int64, order="C"),
+                [
+                    class_sums[:, start:end].astype(np.int64, order="C")
+                    for class_sums in sums_by_class
+                ],
             )
             for start, end in pairwise(self.cell_bounds.tolist())
         ]

@@ -326,6 +326,7 @@ class SpeakerCounts:
     # what is asked of trials: rows are trials that weigh their number
 
     fits_in_memory: ClassVar[bool] = True
+    n_classes: ClassVar[int] = 2
 
     @property
     def units(self) -> Units:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 import numpy as np
 import polars as pl
 
-from parivox.core.counts import TRIAL_CLASSES
+from parivox.core.counts import SPOOF, TRIAL_CLASSES
 from parivox.data.score_bins import Bins, even_edges
 from parivox.data.speakers import speakers_of
 from parivox.data.trial_checks import (
@@ -208,6 +208,11 @@ class TrialSet:
     bins = Bins()  # each score is one of its own
     edges: ClassVar[NDArray[np.float64] | None] = None  # lower edges of bins of scores: none
     has_times = True  # each trial's own, where seconds are told
+
+    @property
+    def n_classes(self) -> int:
+        """Classes of trials: target and nontarget trials and, where there are any, spoof trials."""
+        return SPOOF + 1 if self.n_spoof else SPOOF
 
     @property
     def name(self) -> str:

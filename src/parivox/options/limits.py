@@ -10,7 +10,7 @@ from parivox.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-RATIO_METRICS = ("fnr", "fpr")
+RATIO_METRICS = ("fnr", "fpr", "sfar")
 """Rates whose ratio may have a limit."""
 FAILURE_METRICS = ("fte", "fta")
 """Failure rates of recordings, which do not depend on a threshold."""
@@ -72,7 +72,7 @@ def parse_limits(texts: Sequence[str]) -> tuple[Limit, ...]:
             msg = (
                 f"--limit: {text!r} is not RATE=MAX; use a form such as fnr=5%, fnr=0.05, "
                 "fpr=1.5x (ratio to the reference) or fnr:f=5% (group f only). Rates: "
-                f"{', '.join(LIMIT_METRICS)}. Ratios: fnr, fpr"
+                f"{', '.join(LIMIT_METRICS)}. Ratios: fnr, fpr, sfar"
             )
             raise ConfigError(msg)
         limits.append(Limit(metric, *maximum, group))

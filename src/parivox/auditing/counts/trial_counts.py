@@ -153,6 +153,7 @@ class TrialCounts:
     decisions_by_day: ClassVar[Mapping[str, NDArray[np.int64]]] = {}
     has_times = False  # each trial's own
     n_without_test_speaker = 0  # such trials are not counted
+    n_classes = 2  # nor are spoof trials
 
     # what is asked of trials
 
