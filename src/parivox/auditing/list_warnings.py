@@ -187,12 +187,12 @@ def repeated_calls(trials: TrialSet) -> Iterator[DataWarning]:
     partitions = zip(*_call_columns(trials), strict=True)
     columns = [np.concatenate(parts_of_column) for parts_of_column in partitions]
     order = np.lexsort(columns)  # by which equal trials become neighbours
-    enrol, test, is_target, score = (column[order] for column in columns)
+    enrol, test, trial_class, score = (column[order] for column in columns)
     n_distinct = np.unique(score).size
     if score.size < _MIN_TRIALS or n_distinct < _MIN_DISTINCT_SHARE * score.size:
         return
     is_repeated = (enrol[1:] == enrol[:-1]) & (test[1:] == test[:-1])
-    is_repeated &= (is_target[1:] == is_target[:-1]) & (score[1:] == score[:-1])
+    is_repeated &= (trial_class[1:] == trial_class[:-1]) & (score[1:] == score[:-1])
     n_repeated = int(is_repeated.sum())
     if n_repeated > _MIN_REPEATED_SHARE * score.size:
         yield DataWarning(
@@ -210,7 +210,7 @@ def _call_columns(trials: TrialSet) -> Iterator[tuple[NDArray[np.generic], ...]]
             trials.utterance_speaker.take(side)
             for side in (without_conflicts.enrol, without_conflicts.test)
         )
-        yield *sides, without_conflicts.target, without_conflicts.score
+        yield *sides, without_conflicts.trial_class, without_conflicts.score
 
 
 def _comparable_scores(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from parivox.auditing.confounding import confounding_relations
 from parivox.auditing.result import system_name
 from parivox.auditing.schema import SCHEMA_VERSION
+from parivox.core.measures import ALL_RATES, RATES
 from parivox.data.lists.guidelines import failed_checks
 from parivox.data.lists.trial_list import new_trial_list
 from parivox.facts import facts_of_cell
@@ -63,12 +64,14 @@ def audit_record(
     }
     if primary:
         record["primary"] = primary
+    if any(trials.n_classes > len(RATES) for trials in inputs.trial_sets):
+        record["error_types"] = [*ALL_RATES]
     if groups_file is not None:
         record["groups_file"] = groups_file.record()
     if threshold_rules is not None:
         record["thresholds"] = threshold_rules.record()
     failed_list_checks = {
-        name: _failed_list_checks(system.trials.whole_list, speakers, inputs)
+        name: _failed_list_checks(system.trials.whole_list.bona_fide, speakers, inputs)
         for name, system in systems_by_name.items()
         if speakers is not None and system.trials.whole_list is not None
     }

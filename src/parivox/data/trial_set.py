@@ -523,6 +523,14 @@ class TrialSet:
         )
 
     @property
+    def bona_fide(self) -> TrialSet:
+        """The trials, held in memory, without spoof trials."""
+        if not self.n_spoof:
+            return self
+        (partition,) = self.partitions()
+        return replace(self.with_rows(~partition.without_conflicts().spoof), n_spoof=0)
+
+    @property
     def has_decisions(self) -> bool:
         """Whether decisions are known: told as such, or by a threshold for each trial."""
         return "accepted" in self.extra_columns or (

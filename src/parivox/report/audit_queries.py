@@ -9,7 +9,7 @@ import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from parivox.auditing import PAIRS_BELOW_MINIMUM, SPEAKERS_BELOW_MINIMUM, THRESHOLD_VARIES
-from parivox.core.measures import BOTH
+from parivox.core.measures import ALL_RATES, BOTH, RATES
 from parivox.errors import ConfigError
 from parivox.facts import Fact, facts_of_row
 from parivox.report.catalogue import fact_text, inconclusive_text
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     Rates = Mapping[str, Mapping[tuple[str, str], Row]]
     Verdicts = Mapping[str, Mapping[str, Row]]
 
-ERROR_TYPES = {"fnr": "false rejects", "fpr": "false accepts"}
-"""Both error types in words."""
+ERROR_TYPES = {"fnr": "false rejects", "fpr": "false accepts", "sfar": "spoof accepts"}
+"""Error types in words, in the order in which they are shown."""
+BONA_FIDE_ERRORS = {metric: ERROR_TYPES[metric] for metric in ("fnr", "fpr")}
+"""Those of every audit, which measures of two error types join."""
 VERDICTS = {
     "worse": "worse",
     "better": "better",
@@ -89,6 +91,22 @@ def system_label(system: str, list_: str) -> str:
     return f"{system} on {list_}" if list_ else system
 
 
+def error_types(audit: Audit) -> dict[str, str]:
+    """Return the error types of an audit in words: with spoof trials, three."""
+    return error_types_of(audit.record.get("error_types", RATES))
+
+
+def error_types_of(metrics: Iterable[str]) -> dict[str, str]:
+    """Return those of some metrics that are error types, in words."""
+    named = set(metrics)
+    return {metric: words for metric, words in ERROR_TYPES.items() if metric in named}
+
+
+def rate_error_types(rates: Rates) -> dict[str, str]:
+    """Return the error types that groups have rates of, in words."""
+    return error_types_of(metric for rate_of in rates.values() for metric, _ in rate_of)
+
+
 def systems(audit: Audit) -> list[Row]:
     """Return every system and list, as filters on the tables of the audit."""
     return [
@@ -143,7 +161,7 @@ def scopes_by_grouping(all_scopes: Sequence[Scope]) -> list[list[Scope]]:
 def rates_by_group(audit: Audit, filters: Row) -> dict[str, dict[tuple[str, str], Row]]:
     """Return the rates of each group by metric and operating point."""
     rates: dict[str, dict[tuple[str, str], Row]] = {}
-    for metric in ("fpr", "fnr"):
+    for metric in ALL_RATES:
         # rates with a definition follow the rules of another tool
         for row in audit.groups.subset(**filters, metric=metric, definition="").rows():
             rates.setdefault(row["group"], {})[metric, row["operating_point"]] = row
@@ -245,7 +263,7 @@ def differing_groups(verdicts: Verdicts) -> list[str]:
 
     def signed_ratio(group: str) -> float:
         # positive where a group is worse, so that worse groups are sorted before better ones
-        rows = [verdicts[metric][group] for metric in ERROR_TYPES]
+        rows = [verdicts[metric][group] for metric in error_types_of(verdicts)]
         worse = [float(row["ratio"]) for row in rows if row["verdict"] == "worse"]
         better = [-float(row["ratio"]) for row in rows if row["verdict"] == "better"]
         return max(worse + better)
@@ -267,7 +285,7 @@ def shortfalls(verdicts: Verdicts, rates: Rates, point: str) -> dict[str, list[S
     for group in rates:
         first_missed: list[Shortfall] = []
         concerns_both_errors = False
-        for metric in ERROR_TYPES:
+        for metric in error_types_of(verdicts):
             if (
                 group not in verdicts.get(metric, {})
                 or rates[group][metric, point]["value"] is None

@@ -90,6 +90,7 @@ SENTENCES: dict[str, SentenceTemplate] = {
     # why a metric is undefined
     "no_target_trials": SentenceTemplate("no target trials"),
     "no_nontarget_trials": SentenceTemplate("no nontarget trials"),
+    "no_spoof_trials": SentenceTemplate("no spoof trials"),
     "decisions_without_scores": SentenceTemplate("decisions without scores"),
     "counted_at_thresholds": SentenceTemplate("counted at given thresholds only"),
     "target_rate_too_low": SentenceTemplate(

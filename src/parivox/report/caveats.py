@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from parivox.auditing import MISSING_SCORES, MISSING_TARGETS, SAME_TRIALS
 from parivox.report import findings
 from parivox.report.audit_queries import (
-    ERROR_TYPES,
     POOLED,
+    error_types,
     first_point_name,
     rates_by_group,
     scopes,
@@ -189,7 +189,7 @@ def placeholder_speakers(audit: Audit, system: Row) -> Iterator[Caveat]:
 
 def excluded_trials(audit: Audit, system: Row) -> Iterator[Caveat]:
     """Yield which exclusions change a pooled rate."""
-    for metric in ERROR_TYPES:
+    for metric in error_types(audit):
         words = findings.excluded_trials_text(audit, system, metric)
         if words:
             yield Caveat(words, words, "data")
@@ -299,7 +299,7 @@ def under_represented_groups(audit: Audit) -> Iterator[Caveat]:
 def _smallest_shortfalls(audit: Audit, same_grouping: Sequence[Scope], point: object) -> Shortfalls:
     """Return what small groups have too little of; of several systems, the smallest number."""
     shortfalls: Shortfalls = {}
-    for metric in ERROR_TYPES:
+    for metric in error_types(audit):
         for scope in same_grouping:
             at_point = {**scope.filters, "operating_point": point}
             for group, missed in small_groups(audit, at_point, metric).items():

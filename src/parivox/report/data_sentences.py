@@ -272,6 +272,7 @@ _COUNTED = {
     "trials": _counted("trial{s}"),
     "target_trials": _counted("target trial{s}"),
     "nontarget_trials": _counted("nontarget trial{s}"),
+    "spoof_trials": _counted("spoof trial{s}"),
     "models": _counted("model{s}"),
     "recordings": _counted("recording{s}"),
     "trials_without_score": _counted("trial{s} without score"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from parivox.core.measures import BOTH, MEASURES
 from parivox.report.audit_queries import (
-    ERROR_TYPES,
+    BONA_FIDE_ERRORS,
     Scope,
     covers_same_groups,
     first_point_name,
@@ -83,11 +83,11 @@ def disagreements(audit: Audit) -> tuple[dict[Scope, list[str]], list[str]]:
 def judged_rates(rates: Rates, point: str, small: Collection[str]) -> dict[str, dict[str, float]]:
     """Return both rates of the groups that are large enough and have both."""
     return {
-        group: {metric: float(rate_of[metric, point]["value"]) for metric in ERROR_TYPES}
+        group: {metric: float(rate_of[metric, point]["value"]) for metric in BONA_FIDE_ERRORS}
         for group, rate_of in rates.items()
         if group != "pooled"
         and group not in small
-        and all(rate_of[metric, point]["value"] is not None for metric in ERROR_TYPES)
+        and all(rate_of[metric, point]["value"] is not None for metric in BONA_FIDE_ERRORS)
     }
 
 
@@ -99,9 +99,11 @@ def opposite_errors(rates: Mapping[str, Mapping[str, float]], verdicts: Verdicts
         [rate_of["fnr"] for rate_of in rates.values()],
         [rate_of["fpr"] for rate_of in rates.values()],
     )
-    worst = {metric: max(rates, key=lambda group: rates[group][metric]) for metric in ERROR_TYPES}
+    worst = {
+        metric: max(rates, key=lambda group: rates[group][metric]) for metric in BONA_FIDE_ERRORS
+    }
     descriptions = " and ".join(
-        _most_errors_text(metric, worst[metric], verdicts) for metric in ERROR_TYPES
+        _most_errors_text(metric, worst[metric], verdicts) for metric in BONA_FIDE_ERRORS
     )
     if rank < _OPPOSITE_TAU and len(rates) > 2:
         yield (
@@ -140,20 +142,20 @@ def differences_and_ratios(rates: Mapping[str, Mapping[str, float]]) -> Iterator
     if len(rates) < 2:
         return
     rates_of_metric = {
-        metric: [rate_of[metric] for rate_of in rates.values()] for metric in ERROR_TYPES
+        metric: [rate_of[metric] for rate_of in rates.values()] for metric in BONA_FIDE_ERRORS
     }
     low = {metric: min(all_rates) for metric, all_rates in rates_of_metric.items()}
     high = {metric: max(all_rates) for metric, all_rates in rates_of_metric.items()}
     # a ratio to a rate of 0 is infinite
     if 0 in low.values():
         return
-    difference = {metric: high[metric] - low[metric] for metric in ERROR_TYPES}
-    ratio = {metric: high[metric] / low[metric] for metric in ERROR_TYPES}
+    difference = {metric: high[metric] - low[metric] for metric in BONA_FIDE_ERRORS}
+    ratio = {metric: high[metric] / low[metric] for metric in BONA_FIDE_ERRORS}
     by_difference = max(difference, key=difference.__getitem__)
     by_ratio = max(ratio, key=ratio.__getitem__)
     if by_difference != by_ratio:
         range_of = {}
-        for metric in ERROR_TYPES:
+        for metric in BONA_FIDE_ERRORS:
             rates_text = f"{percent(low[metric])} to {percent(high[metric])}"
             points = f"{100 * difference[metric]:.2g} points"
             range_of[metric] = f"{rates_text}, {points} or {short_number(ratio[metric])} times"
@@ -182,7 +184,9 @@ def _group_eer_disagreements(
         return
     # the same threshold serves easy and hard groups, so errors need not fall on the hardest
     hardest = max(eer, key=eer.__getitem__)
-    worst = {metric: max(rates, key=lambda name: rates[name][metric]) for metric in ERROR_TYPES}
+    worst = {
+        metric: max(rates, key=lambda name: rates[name][metric]) for metric in BONA_FIDE_ERRORS
+    }
     descriptions = [
         _most_errors_text(metric, group, verdicts)
         for metric, group in worst.items()

@@ -26,7 +26,7 @@ from parivox.auditing import (
     WITHOUT_TRIALS,
     parse_minimums,
 )
-from parivox.core.measures import BOTH
+from parivox.core.measures import BOTH, base_metric
 from parivox.core.shrinkage import LOW_POWER
 from parivox.core.verdict import holm
 from parivox.data.content_roles import roles_in_words
@@ -44,6 +44,7 @@ from parivox.report.associations import association
 from parivox.report.audit_queries import (
     ERROR_TYPES,
     VERDICTS,
+    error_types_of,
     first_point_name,
     located_points,
     system_label,
@@ -212,7 +213,7 @@ def verdict_text(row: Row) -> str:
 def group_figures_text(verdicts: Verdicts, group: str, rates: Rates, point: str) -> str:
     """Return a group's joint sentence with the figures of what differs."""
     figures = []
-    for metric in ERROR_TYPES:
+    for metric in error_types_of(verdicts):
         row = verdicts[metric][group]
         if row["verdict"] in {"worse", "better"}:
             rate = percent(rates[group][metric, point]["value"])
@@ -621,9 +622,9 @@ def excluded_trials_text(audit: Audit, system: Row, metric: str) -> str:
     if not n_excluded:
         return ""
     rows_excluded = f"{count_of(n_excluded, 'contradictory row')} excluded"
-    trial_class = "target" if metric == "fnr" else "nontarget"
+    trial_class = base_metric(metric).trial_class
     pooled_rows = audit.groups.subset(**system, grouping="all", within="").rows()
-    if with_rows is None and pooled_rows and not pooled_rows[0][f"{trial_class}_trials"]:
+    if with_rows is None and pooled_rows and pooled_rows[0].get(f"{trial_class}_trials") == 0:
         return f"{rows_excluded}: no {trial_class} trials are left"
     if with_rows is None or percent(without_rows) == percent(with_rows):
         return ""

@@ -18,9 +18,9 @@ from parivox.core.verdict import EQUIVALENCE_CONFIDENCE
 from parivox.data.lists.guidelines import failed_checks_sentence
 from parivox.facts import facts_of_row
 from parivox.report.audit_queries import (
-    ERROR_TYPES,
     POOLED,
     differing_groups,
+    error_types,
     grouping_with_allocation,
     groups_left_out,
     has_rate,
@@ -286,7 +286,7 @@ def _verdict_blocks(
         )
         table = _two_column_grid(is_compact=True)
         labels_of_sentence: dict[str, list[str]] = {}
-        for metric, words in ERROR_TYPES.items():
+        for metric, words in error_types(audit).items():
             if has_rate(metric, point_name, rates):
                 label = f"{words} ({metric.upper()}):"
                 finding = finding_text(system_verdicts[metric])
@@ -328,7 +328,7 @@ def _group_rate_blocks(
     """Yield every group's figures at one point, and how much groups differ."""
     point_name, scope_filters = point_row["operating_point"], {**filters, "within": ""}
     yield text(f"Every group at {point_name}, {_threshold_text(point_row)}:", apart=True)
-    for metric in ERROR_TYPES:
+    for metric in error_types(audit):
         if has_rate(metric, point_name, rates):
             sheet = group_rates(audit, scope_filters, metric, point_name)
             heads = {**GROUP_RATES, "rate": metric.upper()}
@@ -361,7 +361,9 @@ def _threshold_text(point_row: Row) -> str:
 def _legend(audit: Audit) -> str:
     """Return what the tables of groups and of meta-measures show, once for all of them."""
     options = audit.record["options"]
-    rows = [row for metric in ERROR_TYPES for row in audit.groups.subset(metric=metric).rows()]
+    rows = [
+        row for metric in error_types(audit) for row in audit.groups.subset(metric=metric).rows()
+    ]
     interval_methods = {row["interval"] for row in rows}
     signs = "".join(f"; {mark} {words}" for mark, words in interval_marks(rows).items())
     interval_names = ", ".join(sorted(interval_methods - _CLOSED_FORM_INTERVALS)) or "over speakers"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.auditing import Audit
 from parivox.errors import printable
-from parivox.report.audit_queries import ERROR_TYPES
+from parivox.report.audit_queries import error_types
 from parivox.report.findings import ALLOCATIONS, ratio_legend, reference_text
 from parivox.report.overview import overview
 from parivox.report.ratio_strips import SIGNS, svg_strip
@@ -102,13 +102,13 @@ def _ratio_table(audit: Audit, first_screen: Overview) -> Iterator[str]:
     heads = "".join(
         f'<th scope="col">{capitalised(words)} ({metric.upper()})</th>'
         f'<th scope="col" colspan="2">{ratio}</th>'
-        for metric, words in ERROR_TYPES.items()
+        for metric, words in error_types(audit).items()
     )
     yield f'<table><thead><tr><th scope="col">group</th><th scope="col">system</th>{heads}</tr>'
     yield "</thead><tbody>"
     margin = audit.record["options"]["margin"]
     for group in groups:
-        of_metrics = (group.comparisons[metric] for metric in ERROR_TYPES)
+        of_metrics = (group.comparisons[metric] for metric in error_types(audit))
         for row_index, of_system in enumerate(zip(*of_metrics, strict=True)):
             group_cell = f"<th>{_escaped('' if row_index else group.group)}</th>"
             cells = "".join(

@@ -21,6 +21,7 @@ from parivox.report.audit_queries import (
     ERROR_TYPES,
     POOLED,
     VERDICTS,
+    error_types,
     first_point_name,
     located_points,
     point_as_given,
@@ -59,13 +60,18 @@ _MAX_NAMED = 3
 _DIFFERENT_VERDICTS = ("worse", "better")
 _PAIR_SIZE = 2
 """Two groups are compared with each other, and so only once."""
-_RATE_NAMES = {"fnr": "false reject rates", "fpr": "false accept rates"}
+_RATE_NAMES = {
+    "fnr": "false reject rates",
+    "fpr": "false accept rates",
+    "sfar": "spoof accept rates",
+}
 _SYSTEM_CLAIMS = {
     "fnr": ("falsely rejects fewer target trials", "falsely rejects the fewest target trials"),
     "fpr": (
         "falsely accepts fewer nontarget trials",
         "falsely accepts the fewest nontarget trials",
     ),
+    "sfar": ("accepts fewer spoof trials", "accepts the fewest spoof trials"),
 }
 """What is said of the better of two systems, and of the best."""
 SET_BY_THRESHOLD = "set by the threshold"
@@ -338,7 +344,7 @@ def _groups_of_scopes(
             n_speakers = rates[name]["fnr", point]["speakers"]
             new_group = GroupResult(scope.grouping_label, name, n_speakers, {}, allocation)
             group = by_group.setdefault(name, new_group)
-            for metric in ERROR_TYPES:
+            for metric in error_types(audit):
                 verdict_row = verdicts.get(metric, {}).get(name)
                 comparison = _group_comparison(scope, rates[name][metric, point], verdict_row)
                 group.comparisons.setdefault(metric, []).append(comparison)
@@ -356,7 +362,7 @@ def _with_marked_repeats(group: GroupResult, other_group: GroupResult) -> GroupR
                 group.comparisons[metric], other_group.comparisons[metric], strict=True
             )
         ]
-        for metric in ERROR_TYPES
+        for metric in group.comparisons
     }
     return group._replace(comparisons=comparisons)
 
@@ -401,7 +407,7 @@ def _counted_comparisons(groups: Sequence[GroupResult], reference: str) -> list[
         if len(of_grouping) == 1:
             continue
         is_pair = _is_pair(of_grouping, reference)
-        for metric in ERROR_TYPES:
+        for metric in of_grouping[0].comparisons:
             for of_system in zip(
                 *(group.comparisons[metric] for group in of_grouping), strict=True
             ):
@@ -539,7 +545,7 @@ def _joined_sentences(start: str, sentences: Iterator[Sentence]) -> Sentence:
 def _highest_observed_rates(groups: Sequence[GroupResult]) -> Iterator[Sentence]:
     """Yield the group with the highest observed rate of each error, of the first grouping."""
     first_groups = [group for group in groups if group.grouping == groups[0].grouping]
-    for metric, error_type in ERROR_TYPES.items():
+    for metric in groups[0].comparisons:
         rates = [
             (comparison, group.group)
             for group in first_groups
@@ -552,7 +558,9 @@ def _highest_observed_rates(groups: Sequence[GroupResult]) -> Iterator[Sentence]
         has_several_systems = len(first_groups[0].comparisons[metric]) > 1
         with_system = f" with {highest.system}" if has_several_systems else ""
         rate = f"{percent(highest.rate)} ({highest.error_counts})"
-        yield [Phrase(f"Highest observed rate of {error_type}: {name}, {rate}{with_system}")]
+        yield [
+            Phrase(f"Highest observed rate of {ERROR_TYPES[metric]}: {name}, {rate}{with_system}")
+        ]
 
 
 def _grouping_sentences(
@@ -571,10 +579,10 @@ def _grouping_sentences(
         ]
         return
     worse, better = (
-        {metric: _groups_with_verdict(groups, metric, code) for metric in ERROR_TYPES}
+        {metric: _groups_with_verdict(groups, metric, code) for metric in error_types(audit)}
         for code in _DIFFERENT_VERDICTS
     )
-    differing = [metric for metric in ERROR_TYPES if worse[metric] or better[metric]]
+    differing = [metric for metric in error_types(audit) if worse[metric] or better[metric]]
     differing.sort(
         key=lambda metric: (-_largest_distance(worse[metric]), -_largest_distance(better[metric]))
     )
@@ -856,6 +864,10 @@ def _size(audit: Audit) -> Iterator[str]:
     first_rows = [rows[0] for rows in pooled_rows if rows]
     n_trials = {row["target_trials"] + row["nontarget_trials"] for row in first_rows}
     n_speakers = {row["speakers"] for row in first_rows} - {None}
+    n_spoof = {row["trials"] for row in rows_of_all(audit, "sfar")}
+    if len(n_spoof) == 1 and len(n_trials) == 1:
+        yield _class_sizes(first_rows[0], *n_spoof)
+        n_trials = set()
     for counts, noun in ((n_trials, "trial"), (n_speakers, "speaker")):
         if counts:
             lowest = f"{count_text(min(counts))} to " if len(counts) > 1 else ""
@@ -875,6 +887,24 @@ def _size(audit: Audit) -> Iterator[str]:
     on_lists = f" on {n_lists} lists" if n_lists > 1 else ""
     in_files = f" in {n_files} files" if has_parts else ""
     yield f"{n_systems} systems{on_lists}{in_files}"
+
+
+def rows_of_all(audit: Audit, metric: str) -> list[Row]:
+    """Return the first row of a rate of all trials, in every system that has it."""
+    rows_of_systems = (
+        audit.groups.subset(**system, grouping="all", within="", metric=metric).rows()
+        for system in systems(audit)
+    )
+    return [rows[0] for rows in rows_of_systems if rows]
+
+
+def _class_sizes(first_row: Row, n_spoof: int) -> str:
+    """Return how many trials of each class there are."""
+    n_target, n_nontarget = first_row["target_trials"], first_row["nontarget_trials"]
+    return (
+        f"{count_of(n_target + n_nontarget + n_spoof, 'trial')} ({count_text(n_target)} target, "
+        f"{count_text(n_nontarget)} nontarget, {count_text(n_spoof)} spoof)"
+    )
 
 
 def _threshold_text(audit: Audit) -> str:
@@ -898,11 +928,15 @@ def _threshold_text(audit: Audit) -> str:
         threshold = "one threshold per system, common to all groups"
     kinds = {point_as_given(row).partition("=")[0] for row in first_points}
     is_target_reached = not any(map(_misses_target, first_points))
-    link = ", at which" if is_target_reached and kinds <= {"fpr", "fnr", "eer"} else ":"
+    link = ", at which" if is_target_reached and kinds <= {*_TARGET_EVENTS, "eer"} else ":"
     return f"{threshold}{link} {words}"
 
 
-_TARGET_EVENTS = {"fpr": "of nontarget trials are accepted", "fnr": "of target trials are rejected"}
+_TARGET_EVENTS = {
+    "fpr": "of nontarget trials are accepted",
+    "fnr": "of target trials are rejected",
+    "sfar": "of spoof trials are accepted",
+}
 _POINT_DESCRIPTIONS = {
     "eer": "both error types are equally frequent",
     "bayes": "the threshold that minimises the cost of scores that are likelihood ratios",
@@ -927,7 +961,7 @@ def point_in_short(row: Row) -> str:
     """
     point = point_as_given(row)
     kind, _, setting = point.partition("=")
-    if kind in {"fpr", "fnr"}:
+    if kind in _TARGET_EVENTS:
         event = _TARGET_EVENTS[kind]
         target_rate = float(setting)
         if _misses_target(row):
@@ -935,7 +969,7 @@ def point_in_short(row: Row) -> str:
         return f"{100 * target_rate:g} % {event}"
     if kind == "threshold":
         return f"a score of {setting}"
-    if point.startswith("min-cdet"):
+    if point.startswith(("min-cdet", "min-adcf")):
         return "the threshold with the minimum cost"
     return _POINT_DESCRIPTIONS.get(point, point)
 
@@ -945,7 +979,7 @@ def _pooled_rates(audit: Audit) -> Iterator[PooledRates]:
     points_of_systems = [located_points(audit, system) for system in systems(audit)]
     kinds = {point_as_given(points[0]).partition("=")[0] for points in points_of_systems if points}
     is_set_here = not audit.record.get("development")
-    for metric in ERROR_TYPES:
+    for metric in error_types(audit):
         rates, has_trials = [], False
         for system in systems(audit):
             row = _pooled_row(audit, system, metric)
@@ -1014,7 +1048,7 @@ def _better_systems(audit: Audit) -> Iterator[str]:
     """
     points = located_points(audit, systems(audit)[0])
     level = 1 - audit.record["options"]["confidence"]
-    for metric in ERROR_TYPES:
+    for metric in error_types(audit):
         if not points or point_as_given(points[0]).startswith(f"{metric}="):
             continue  # there is no point, or each system is set to have as many
         rows = audit.comparison.subset(
@@ -1052,7 +1086,7 @@ def _fairer_systems(audit: Audit, groups: Sequence[GroupResult]) -> Iterator[str
     worse = [
         (group, metric)
         for group in groups
-        for metric in ERROR_TYPES
+        for metric in error_types(audit)
         if any(comparison.verdict == "worse" for comparison in group.comparisons[metric])
     ]
     rows = _ratio_comparison_rows(audit, groups[0].grouping)

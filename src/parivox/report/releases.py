@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 from rich.console import group
 
 from parivox.decide.releases import GONE, NEW, PAIRED, UNPAIRED
-from parivox.report.audit_queries import ERROR_TYPES, POOLED, VERDICTS, system_label
+from parivox.report.audit_queries import (
+    BONA_FIDE_ERRORS,
+    ERROR_TYPES,
+    POOLED,
+    VERDICTS,
+    system_label,
+)
 from parivox.report.catalogue import reason_text
 from parivox.report.sheets.sheet import Cell, Sheet, terminal_table
 from parivox.report.words import (
@@ -82,7 +88,7 @@ def _release_pair_blocks(
     point_rows = [row for row in rows if row["operating_point"] == point]
     pooled_rows = [row for row in point_rows if row["grouping"] == "all"]
     groups = [row for row in point_rows if row["grouping"] != "all" and row["group"] != POOLED]
-    for metric, error_type in ERROR_TYPES.items():
+    for metric, error_type in BONA_FIDE_ERRORS.items():
         n_of_verdict = Counter(row["verdict"] for row in groups if row["metric"] == metric)
         counts = ", ".join(
             f"{n_of_verdict[code]} {words}"

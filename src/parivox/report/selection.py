@@ -10,8 +10,8 @@ from rich.console import Group
 from parivox.auditing import system_name
 from parivox.errors import ConfigError, name_hint
 from parivox.report.audit_queries import (
-    ERROR_TYPES,
     POOLED,
+    error_types,
     interval_marks,
     located_points,
     rates_by_group,
@@ -145,7 +145,7 @@ def _group_blocks(
     # the verdict comes first, so that it is next to the name however narrow the terminal is
     leading_keys = ("group", "verdict")
     heads = {key: GROUP_RATES[key] for key in (*leading_keys, *GROUP_RATES) if key != "speakers"}
-    for metric, words in ERROR_TYPES.items():
+    for metric, words in error_types(audit).items():
         columns = [Column(head, is_words=key == "verdict") for key, head in heads.items()]
         table = Sheet("", [Column("at", is_words=True), *columns[1:]])
         speaker_counts, points_of_reason = set[int | None](), dict[str, list[str]]()

@@ -173,7 +173,7 @@ def _verdict_counts_line(first_screen: Overview) -> Text:
 
 def _shown_comparisons(first_screen: Overview) -> Iterator[tuple[GroupResult, GroupComparison]]:
     """Yield the groups that have a row, with each of their comparisons."""
-    for metric in ERROR_TYPES:
+    for metric in (pooled.metric for pooled in first_screen.pooled_rates):
         for group in _shown_groups(first_screen, metric)[:_MAX_SHOWN_GROUPS]:
             yield from ((group, comparison) for comparison in group.comparisons[metric])
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 INCONCLUSIVE_REASONS = {
     "no_target_trials": "no target trials",
     "no_nontarget_trials": "no nontarget trials",
+    "no_spoof_trials": "no spoof trials",
     "undefined_ratio": "ratio undefined",
     "no_interval": "no interval",
     "no_p": "no p-value",
@@ -30,7 +31,7 @@ INCONCLUSIVE_REASONS = {
     "too_common": "error rate too high to compare",
 }
 """Why a comparison is inconclusive, in a few words, where another table says it in others."""
-ERROR_NAMES = {"fpr": "false accepts", "fnr": "false rejects"}
+ERROR_NAMES = {"fpr": "false accepts", "fnr": "false rejects", "sfar": "spoof accepts"}
 _REFERENCE_NAMES = {
     "others": "all other groups combined",
     "pooled": "all groups pooled",
@@ -105,6 +106,8 @@ _JOINT_VERDICTS = {
 
 
 def _both_error_types(values: Values) -> str:
+    if "sfar" in values:
+        return _all_error_types(values)
     accepts, rejects = (values[metric]["verdict"] for metric in ("fpr", "fnr"))
     if accepts == rejects and accepts in {"equivalent", "inconclusive"}:
         return f"false accepts and false rejects {accepts}"
@@ -119,6 +122,17 @@ def _both_error_types(values: Values) -> str:
         return f"{accepts_words}; {rejects_words}"
     joint = " and" if accepts == rejects else ","
     return f"{accepts_words}{joint} {rejects_words}"
+
+
+def _all_error_types(values: Values) -> str:
+    """Return the verdicts on three error types, each with the errors that share it."""
+    errors_by_words: dict[str, list[str]] = {}
+    for metric, errors in ERROR_NAMES.items():
+        words = _JOINT_VERDICTS[values[metric]["verdict"]] + _condition(values[metric])
+        errors_by_words.setdefault(words, []).append(errors)
+    return "; ".join(
+        words.format(" and ".join(errors)) for words, errors in errors_by_words.items()
+    )
 
 
 def _rates_differ(values: Values) -> str:

@@ -18,7 +18,7 @@ from parivox.auditing import is_far_from_target
 from parivox.core.costs import cdet, parse_cost
 from parivox.core.counts import Curve
 from parivox.report.audit_queries import (
-    ERROR_TYPES,
+    BONA_FIDE_ERRORS,
     VERDICTS,
     Scope,
     groups_left_out,
@@ -108,7 +108,7 @@ def explorer(audit: Audit) -> dict[str, Any] | None:
     lists = [_list_data(audit, grouping_curves, order) for grouping_curves in by_list.values()]
     decades = _axis_decades(audit)
     confidence = f"{100 * options['confidence']:g}"
-    errors = {metric: f"{words} ({metric.upper()})" for metric, words in ERROR_TYPES.items()}
+    errors = {metric: f"{words} ({metric.upper()})" for metric, words in BONA_FIDE_ERRORS.items()}
     explorer_data = {
         "lists": lists,
         "decades": decades,
@@ -151,7 +151,7 @@ def _sort_key(group: GroupResult) -> tuple[bool, int]:
 def _axis_decades(audit: Audit) -> int:
     """Return the decades of the axis of rates: down to a tenth of the smallest audited rate."""
     rows = audit.operating_points.subset(within="").rows()
-    rates = [row[metric] for row in rows for metric in ERROR_TYPES]
+    rates = [row[metric] for row in rows for metric in BONA_FIDE_ERRORS]
     lowest = min((rate for rate in rates if rate), default=0.01)
     return max(3, 1 + round(-math.log10(lowest)))
 
@@ -294,7 +294,7 @@ def _grouping_data(
     rates = rates_by_group(audit, filters)
     for row in audit.verdicts.subset(**filters).rows():
         metric, point_name = row["metric"], row["operating_point"]
-        if point_name not in point_names or metric not in ERROR_TYPES:
+        if point_name not in point_names or metric not in BONA_FIDE_ERRORS:
             continue
         if not row["group"] and has_rate(metric, point_name, rates):
             verdicts.setdefault(point_name, {})[metric] = finding_text(row)
@@ -351,7 +351,7 @@ def _groups_outside_measures(
 ) -> dict[str, list[bool]]:
     """Return by error type whether measures omit each group, small here or in another system."""
     left_out_by_metric: dict[str, list[bool]] = {}
-    for metric in ERROR_TYPES:
+    for metric in BONA_FIDE_ERRORS:
         rows = [
             row for row in measures if row["metric"] == metric and row["operating_point"] == point
         ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.core.verdict import EQUIVALENCE_CONFIDENCE
 from parivox.report import findings
-from parivox.report.audit_queries import ERROR_TYPES, VERDICTS, systems
+from parivox.report.audit_queries import VERDICTS, error_types, systems
 from parivox.report.overview import SET_BY_THRESHOLD
 from parivox.report.ratio_strips import HIGHEST, LOWEST, SHAPES, SIGNS, TICKS, axis_position
 from parivox.report.sheets.supplementary import limits
@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 _HEADS = {
     "fnr": "False rejects (FNR): genuine speakers rejected",
     "fpr": "False accepts (FPR): impostors accepted",
+    "sfar": "Spoof accepts (SFAR): spoofed recordings accepted",
 }
-"""Both error types as the heads of columns."""
+"""Error types as the heads of columns."""
 _FALSE_ACCEPTS = {
     "both": "impostors of the same group accepted",
     "enrol": "impostors accepted as a speaker of the group",
@@ -139,7 +140,7 @@ def _shown_groups(audit_overview: Overview) -> list[GroupResult]:
 def _events(audit: Audit, audit_overview: Overview) -> dict[str, str]:
     """Return the error types with a rate, as heads of columns; both if no group has a rate."""
     allocation = audit.record["options"]["allocate"][0]
-    heads = dict(_HEADS)
+    heads = {metric: _HEADS[metric] for metric in error_types(audit)}
     if allocation in _FALSE_ACCEPTS:
         heads["fpr"] = f"False accepts (FPR): {_FALSE_ACCEPTS[allocation]}"
     events = {}
@@ -157,7 +158,7 @@ def _events(audit: Audit, audit_overview: Overview) -> dict[str, str]:
 def template_names(audit: Audit, audit_overview: Overview) -> dict[str, Any]:
     """Return texts and functions that templates of ratios use."""
     return {
-        "rates": ERROR_TYPES,
+        "rates": error_types(audit),
         "verdicts": VERDICTS,
         "events": _events(audit, audit_overview),
         "signs": SIGNS,

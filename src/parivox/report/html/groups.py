@@ -10,8 +10,8 @@ from parivox.core.verdict import EQUIVALENCE_CONFIDENCE
 from parivox.data.lists.guidelines import CHECKS
 from parivox.report import findings
 from parivox.report.audit_queries import (
-    ERROR_TYPES,
     POOLED,
+    error_types,
     first_point_name,
     has_rate,
     heading_with_status,
@@ -51,7 +51,9 @@ _MAX_PAIRS = 40
 def groups_section(audit: Audit) -> dict[str, Any]:
     """Return tables of every system and grouping for ``groups.html.j2``."""
     options = audit.record["options"]
-    rows = [row for metric in ERROR_TYPES for row in audit.groups.subset(metric=metric).rows()]
+    rows = [
+        row for metric in error_types(audit) for row in audit.groups.subset(metric=metric).rows()
+    ]
     return {
         "scopes": [_scope_section(audit, scope) for scope in scopes(audit)],
         "others": findings.reference_text(audit),
@@ -105,7 +107,7 @@ def _point_section(audit: Audit, scope: Scope, point_row: Row, rates: Rates) -> 
     point = point_row["operating_point"]
     verdicts = verdicts_by_metric(audit, {**scope.filters, "operating_point": point})
     sheets, missing_sentences = [], []
-    for metric, words in ERROR_TYPES.items():
+    for metric, words in error_types(audit).items():
         if has_rate(metric, point, rates):
             sheet = tables.group_rates(audit, scope.filters, metric, point)
             title = f"{metric.upper()}, {words}, of {scope.label} at {point}"

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.report import findings
 from parivox.report.audit_queries import (
-    ERROR_TYPES,
     differing_groups,
+    error_types,
+    error_types_of,
     first_point_name,
     has_rate,
     heading_with_status,
@@ -123,7 +124,7 @@ def _point_section(audit: Audit, scope: Scope, point_row: Row, rates: Rates) -> 
     if len(differing) > _MAX_GROUPS:
         groups.append((f"{len(differing) - _MAX_GROUPS} more", "differ: see the table of groups"))
     summary, sentences = [], []
-    for metric, words in ERROR_TYPES.items():
+    for metric, words in error_types(audit).items():
         if has_rate(metric, point, rates):
             sentence = f"{capitalised(finding_text(system_rows[metric]))}."
             summary.append(f"{words}: {findings.differing_groups_text(verdicts[metric])}")
@@ -145,7 +146,7 @@ def _point_section(audit: Audit, scope: Scope, point_row: Row, rates: Rates) -> 
 
 def _inconclusive_groups(verdicts: Verdicts) -> Iterator[str]:
     """Return the inconclusive groups of each error type, by the reason."""
-    for metric, words in ERROR_TYPES.items():
+    for metric, words in error_types_of(verdicts).items():
         by_reason: dict[str, list[str]] = {}
         for group, row in verdicts.get(metric, {}).items():
             if row["verdict"] == "inconclusive":
@@ -158,7 +159,7 @@ def _inconclusive_groups(verdicts: Verdicts) -> Iterator[str]:
 
 def _inconclusive_reasons(verdicts: Verdicts) -> list[str]:
     """Return all reasons for inconclusive verdicts, each once."""
-    rows = [row for metric in ERROR_TYPES for row in verdicts.get(metric, {}).values()]
+    rows = [row for metric in error_types_of(verdicts) for row in verdicts.get(metric, {}).values()]
     return list(
         dict.fromkeys(inconclusive_text(row) for row in rows if row["verdict"] == "inconclusive")
     )

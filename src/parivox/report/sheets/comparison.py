@@ -9,6 +9,7 @@ from parivox.data.trial_set import COMMON_TRIALS
 from parivox.report.audit_queries import (
     ERROR_TYPES,
     POOLED,
+    error_types,
     grouping_with_allocation,
     has_rate,
     interval_marks,
@@ -135,10 +136,10 @@ def _grouping_comparison(
             names,
             _group_rows(point_rows, metric),
         )
-        for metric, words in ERROR_TYPES.items()
+        for metric, words in error_types(audit).items()
     ]
     ranks = []
-    for metric in ERROR_TYPES:
+    for metric in error_types(audit):
         for measure, rank_name in _RANK_NAMES.items():
             rows_of_rank = point_rows.subset(metric=metric, measure=measure).rows()
             ranks += [
@@ -155,7 +156,7 @@ def _spread_rows(audit: Audit, rows: Table) -> Iterator[list[Cell]]:
         if measure.is_joint and measure.shown == "first":
             for row in rows.subset(measure=measure.id, alpha=alpha, zero="none").rows():
                 yield _cells(row, measure.short, is_share=False)
-    for metric in ERROR_TYPES:
+    for metric in error_types(audit):
         for row in rows.subset(measure="spread", metric=metric).rows():
             if row["value"] is not None:
                 yield _cells(row, f"spread of log {metric.upper()}", is_share=False)
@@ -234,11 +235,15 @@ def audited_points(audit: Audit, filters: Row, points: Sequence[str]) -> Sheet:
     point_rates = [_PointRates.from_audit(audit, filters, point) for point in points]
     groups = sorted(rates_by_group(audit, filters), key=lambda group: (group == POOLED, group))
     rate_columns = [
-        Column(f"{metric.upper()}, %, at {point}") for point in points for metric in ERROR_TYPES
+        Column(f"{metric.upper()}, %, at {point}")
+        for point in points
+        for metric in error_types(audit)
     ]
     rows = []
     for group in groups:
-        rate_cells = [rates.cell(group, metric) for rates in point_rates for metric in ERROR_TYPES]
+        rate_cells = [
+            rates.cell(group, metric) for rates in point_rates for metric in error_types(audit)
+        ]
         rows.append([Cell(group), *rate_cells])
     return Sheet(
         "",
@@ -258,7 +263,7 @@ def rates_side_by_side(
     labels = [system_label(filters["system"], filters["list"]) for filters, _ in system_points]
     metrics = [
         metric
-        for metric in ERROR_TYPES
+        for metric in error_types(audit)
         if any(has_rate(metric, rates.point, rates.rates) for rates in system_rates)
     ]
     rate_columns = [
@@ -339,7 +344,7 @@ def crosstabs(audit: Audit, filters: Row, point: str) -> list[Sheet]:
     column_heads = [*values[column_attribute], *(["all"] if has_row_margin else [])]
     system = system_label(filters["system"], filters["list"])
     sheets = []
-    for metric in ERROR_TYPES:
+    for metric in error_types(audit):
         rows = []
         for row_value in values[row_attribute]:
             cells = [Cell(row_value)]
@@ -389,7 +394,7 @@ def by_system(
     groups = {group for rates in system_rates for group in rates.rates}
     groups_in_order = sorted(groups, key=lambda group: (group == POOLED, group))
     points_text = ", ".join(dict.fromkeys(point for _, point in system_points))
-    for metric, words in ERROR_TYPES.items():
+    for metric, words in error_types(audit).items():
         yield Sheet(
             f"{grouping}: {words} ({metric.upper()}), %, by system at {points_text}",
             [

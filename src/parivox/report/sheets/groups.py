@@ -6,15 +6,17 @@ import math
 from typing import TYPE_CHECKING
 
 from parivox.auditing import IS_REFERENCE, NO_TRIALS
-from parivox.core.measures import MEASURES
+from parivox.core.measures import MEASURES, RATES, base_metric
 from parivox.facts import facts_of_row
 from parivox.report.audit_queries import (
-    ERROR_TYPES,
     POOLED,
+    error_types,
+    error_types_of,
     grouping_with_allocation,
     has_rate,
     heading_with_status,
     interval_marks,
+    rate_error_types,
     rates_by_group,
     shortfalls,
     system_label,
@@ -74,7 +76,7 @@ def operating_points(audit: Audit, deployed: Mapping[tuple[str, str], str]) -> S
         threshold = UNDEFINED if row["reason"] else deployed.get(subject, UNDEFINED)
         if row["threshold"] is not None:
             threshold = f"{row['threshold']:.6g}"
-        missing_reasons = {metric: INCONCLUSIVE_REASONS[why] for metric, why in NO_TRIALS.items()}
+        missing_reasons = {rate: INCONCLUSIVE_REASONS[NO_TRIALS[rate]] for rate in RATES}
         point_reasons = (
             {}
             if row["reason"]
@@ -225,7 +227,7 @@ def rates_on_paper(audit: Audit, filters: Row, point: str) -> Sheet:
         group: [Cell(group, "*" if group in under_represented else "")]
         for group in sorted(rates, key=lambda group: (group == POOLED, group))
     }
-    for metric_index, (metric, words) in enumerate(ERROR_TYPES.items()):
+    for metric_index, (metric, words) in enumerate(error_types(audit).items()):
         span_head = f"{words} ({metric.upper()})"
         columns += [Column(head, span_head) for head in ("errors/trials", "%", "ratio", "p")]
         sheet = group_rates(audit, filters, metric, point)
@@ -300,7 +302,8 @@ def _trial_numbers_text(audit: Audit, filters: Row, point: str) -> str:
     system = {name: filters[name] for name in ("system", "list")}
     pooled = rates_by_group(audit, filters).get(POOLED, {})
     numbers, left_out = [], []
-    for metric, trial_class in (("fnr", "target"), ("fpr", "nontarget")):
+    for metric in error_types(audit):
+        trial_class = base_metric(metric).trial_class
         pooled_row = pooled.get((metric, point))
         rows = audit.groups.subset(
             **system, grouping="all", within=filters["within"], metric=metric, operating_point=point
@@ -322,7 +325,7 @@ def _notes(
     """Return explanations of the marks and of missing rates."""
     if under_represented:
         yield f"* {minimums_text(audit)}: {groups_by_shortfall_text(under_represented)}."
-    cells = [rows[metric, point] for rows in rates.values() for metric in ERROR_TYPES]
+    cells = [rows[metric, point] for rows in rates.values() for metric in error_types(audit)]
     yield from (f"{mark} {capitalised(words)}." for mark, words in interval_marks(cells).items())
     groups_by_sentence: dict[str, list[str]] = {}
     for row in cells:
@@ -384,7 +387,7 @@ def strata_table(
     """Return which groups differ within each stratum of ``--within``; None without strata."""
     metrics = [
         metric
-        for metric in ERROR_TYPES
+        for metric in error_types(audit)
         if any(
             has_rate(metric, point, stratum_rates) for stratum_rates in rates_by_stratum.values()
         )
@@ -416,16 +419,17 @@ def strata_table(
 
 
 def both_rates(rates: Rates, point: str, title: str) -> Sheet:
-    """Return both rates of every group, the highest FNR first, with ratios to the pooled rate."""
+    """Return the rates of every group, the highest FNR first, with ratios to the pooled rate."""
     heads = ["group", "speakers"]
-    for name in ("FNR", "FPR"):
-        heads += [name, "errors / trials", "ratio"]
+    types = rate_error_types(rates)
+    for metric in types:
+        heads += [metric.upper(), "errors / trials", "ratio"]
     groups = [group for group in rates if group != POOLED]
     rows = []
     groups.sort(key=lambda group: -(rates[group]["fnr", point]["value"] or 0))
     for group in [*groups, POOLED]:
         cells = [group, count_text(rates[group]["fnr", point]["speakers"])]
-        for metric in ("fnr", "fpr"):
+        for metric in types:
             row, pooled = rates[group][metric, point], rates[POOLED][metric, point]["value"]
             if row["value"] is None:
                 cells += (UNDEFINED, reason_text(row), UNDEFINED)
@@ -459,7 +463,7 @@ def extreme_groups(rates: Rates, points: Iterable[Row]) -> Sheet:
     sheet = Sheet.with_heads("", heads, words=(1, 2, 3, 6))
     for point_row in points:
         point = point_row["operating_point"]
-        for metric, words in ERROR_TYPES.items():
+        for metric, words in rate_error_types(rates).items():
             ranked_rows = _rows_by_rate(rates, metric, point)
             pooled = rates[POOLED][metric, point]["value"]
             if (
@@ -483,12 +487,20 @@ def extreme_groups(rates: Rates, points: Iterable[Row]) -> Sheet:
 def worst_groups_by_stratum(rates_by_stratum: Mapping[str, Rates], point: str) -> Sheet:
     """Return the group of highest rate within each stratum, against the stratum's pooled rate."""
     columns = [Column("within", is_words=True, is_unbroken=True)]
-    for metric, words in (("FNR", "most false rejects"), ("FPR", "most false accepts")):
-        columns += [Column(metric), Column(words, is_words=True), Column("ratio"), Column("errors")]
+    types = error_types_of(
+        metric for rates in rates_by_stratum.values() for metric in rate_error_types(rates)
+    )
+    for metric, words in types.items():
+        columns += [
+            Column(metric.upper()),
+            Column(f"most {words}", is_words=True),
+            Column("ratio"),
+            Column("errors"),
+        ]
     sheet = Sheet("", columns)
     for stratum, rates in rates_by_stratum.items():
         cells = []
-        for metric in ERROR_TYPES:
+        for metric in types:
             pooled, ranked_rows = (
                 rates[POOLED][metric, point]["value"],
                 _rows_by_rate(rates, metric, point),

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from parivox.facts import facts_of_row
 from parivox.report.audit_queries import (
-    ERROR_TYPES,
     POOLED,
+    error_types,
     grouping_with_allocation,
     has_several_systems,
     system_label,
@@ -286,7 +286,7 @@ def standardised_rates(
         notes = []
         table_filters = {**filters, "within": "", "operating_point": point}
         table = audit.groups.subset(**table_filters, definition=f"standardised {attribute}")
-        for metric in ERROR_TYPES:
+        for metric in error_types(audit):
             for row in table.subset(metric=metric).rows():
                 crude = rates[row["group"]][metric, point]["value"]
                 interval = interval_text(row["low"], row["high"], times=100)
