@@ -41,6 +41,11 @@ if TYPE_CHECKING:
     from parivox.core.costs import CostModel
     from parivox.core.counts import Counts, FloatArray
 
+_RATE_THRESHOLDS = {
+    "fpr": threshold_at_fpr,
+    "fnr": threshold_at_fnr,
+    "sfar": threshold_at_sfar,
+}
 MIN_ADCF = "min-adcf"
 """Operating point of the smallest cost of a model with spoof trials."""
 DEPLOYED = "deployed"
@@ -105,12 +110,8 @@ class OperatingPoint:
         """Return the threshold on trials that have one, ``[...]``."""
         if self.rule == "threshold":
             return self.rule_value
-        if self.rule == "fpr":
-            return threshold_at_fpr(counts.curve, self.rule_value)
-        if self.rule == "fnr":
-            return threshold_at_fnr(counts.curve, self.rule_value)
-        if self.rule == "sfar":
-            return threshold_at_sfar(counts.curve, self.rule_value)
+        if self.rule in _RATE_THRESHOLDS:
+            return _RATE_THRESHOLDS[self.rule](counts.curve, self.rule_value)
         if self.rule == "eer":
             return threshold_at_eer(counts.curve)
         assert self.cost is not None
@@ -320,9 +321,9 @@ def parse_point(
     """Read one operating point as a user writes it.
 
     It is ``threshold=x``, ``fpr=x``, ``fnr=x``, ``sfar=x``, ``eer``, ``min-cdet``,
-    ``min-cdet:NAME``, ``min-adcf``, ``min-adcf:NAME``, ``bayes``, ``bayes:NAME`` or ``deployed``. The first of the cost models is the one that
-    ``min-cdet`` alone means; `llr` says that scores are declared to be log-likelihood ratios, to
-    the base `log_base`.
+    ``min-cdet:NAME``, ``min-adcf``, ``min-adcf:NAME``, ``bayes``, ``bayes:NAME`` or ``deployed``.
+    The first of the cost models is the one that ``min-cdet`` alone means; `llr` says that scores
+    are declared to be log-likelihood ratios, to the base `log_base`.
 
     Raises
     ------

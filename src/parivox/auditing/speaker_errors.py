@@ -44,7 +44,7 @@ class SpeakerErrors(NamedTuple):
     """Errors and trials of some cells at every operating point."""
 
     by_class: tuple[ErrorsBySpeaker | ErrorsByPair, ...]
-    """In the order of `parivox.core.registry.ERROR_TYPES`, spoof trials only where there are any."""
+    """In the order of `parivox.core.registry.ERROR_TYPES`; spoof trials where there are any."""
 
     @property
     def rates(self) -> tuple[str, ...]:

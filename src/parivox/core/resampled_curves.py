@@ -206,7 +206,7 @@ class ResampledCurves:
         # rows of the sparse matrix: class, combination of cells, value; computed in place, as the
         # keys are as long as there are trials
         n_combinations = combination_cells.shape[1]
-        self.n_classes = max(int(trial_class.max(initial=0)) + 1, TARGET + 1)
+        self.n_classes = int(trial_class.max(initial=TARGET)) + 1
         row_keys = trial_class * np.int64(n_combinations)
         row_keys += combination
         row_keys *= n_values
@@ -230,7 +230,9 @@ class ResampledCurves:
         row_combination = rows // n_values % n_combinations
         row_value = rows % n_values
         # sums of rows: layout, cell, value; first all nontarget, then all target rows, then spoof
-        layout_starts = np.concatenate(([0], np.cumsum([n_cells for _, n_cells in layouts])))
+        self.layout_starts = layout_starts = np.concatenate(
+            ([0], np.cumsum([n_cells for _, n_cells in layouts]))
+        )
         layout_of_code = []
         for layout_index, (cells, _) in enumerate(layouts):
             layout_of_code += [layout_index] * len(cells)
@@ -254,7 +256,6 @@ class ResampledCurves:
         self.used_values = cell_value_keys % n_values
         cell_starts = np.arange(layout_starts[-1] + 1) * n_values
         self.cell_bounds = np.searchsorted(cell_value_keys, cell_starts)
-        self.layout_starts = layout_starts
         max_cell_trials = int((self.cells @ matrix_row_trials).max(initial=1))
         self._max_counts = max_cell_trials, max_row_trials
 

@@ -27,6 +27,9 @@ ERROR_TYPES = {"fnr": "false rejects", "fpr": "false accepts", "sfar": "spoof ac
 """Error types in words, in the order in which they are shown."""
 BONA_FIDE_ERRORS = {metric: ERROR_TYPES[metric] for metric in ("fnr", "fpr")}
 """Those of every audit, which measures of two error types join."""
+WITHOUT_SPOOF = "They do not include spoof accepts."
+"""What is said next to measures that join two error types, in audits with spoof trials."""
+SPOOF_TRIALS_OF_GROUP = "spoof trials that claim a speaker of the group"
 VERDICTS = {
     "worse": "worse",
     "better": "better",
@@ -94,6 +97,11 @@ def system_label(system: str, list_: str) -> str:
 def error_types(audit: Audit) -> dict[str, str]:
     """Return the error types of an audit in words: with spoof trials, three."""
     return error_types_of(audit.record.get("error_types", RATES))
+
+
+def all_error_types(audit: Audit) -> str:
+    """Return how many error types an audit has, as words of a sentence."""
+    return "both error types" if len(error_types(audit)) == len(RATES) else "all three error types"
 
 
 def error_types_of(metrics: Iterable[str]) -> dict[str, str]:

@@ -355,6 +355,19 @@ def acquisition_failures_not_supplied(audit: Audit) -> Iterator[Caveat]:
         )
 
 
+def tested_attacks(audit: Audit) -> Iterator[Caveat]:
+    """Yield what spoof accepts do not show."""
+    if "sfar" in error_types(audit):
+        yield Caveat(
+            "spoof accepts hold for the attacks of this list only",
+            "Spoof accepts (SFAR) are for the attacks of this list. Other attacks may be accepted "
+            "more often, and how often attacks occur in use is unknown. A difference between "
+            "groups may be one between the spoofed recordings. FDR, IR and GARBE do not include "
+            "spoof accepts",
+            "groups",
+        )
+
+
 SYSTEM_RULES: tuple[Callable[[Audit, Row], Iterator[Caveat]], ...] = (
     unknown_test_speakers,
     placeholder_speakers,
@@ -376,6 +389,7 @@ RULES: tuple[Callable[[Audit], Iterator[Caveat]], ...] = (
     groups_without_trials,
     data_warnings,
     under_represented_groups,
+    tested_attacks,
     acquisition_failures_not_supplied,
 )
 """All rules, in the order in which a report lists what they find."""

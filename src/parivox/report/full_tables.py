@@ -19,6 +19,7 @@ from parivox.data.lists.guidelines import failed_checks_sentence
 from parivox.facts import facts_of_row
 from parivox.report.audit_queries import (
     POOLED,
+    all_error_types,
     differing_groups,
     error_types,
     grouping_with_allocation,
@@ -372,10 +373,10 @@ def _legend(audit: Audit) -> str:
     covered_groups = "judged in all systems and lists" if omits_groups else "without *"
     return (
         "FNR (false rejects): % of target trials rejected. FPR (false accepts): % of nontarget "
-        f"trials accepted. In brackets: {100 * options['confidence']:g} % confidence interval, "
+        f"trials accepted. {_spoof_legend(audit)}In brackets: {100 * options['confidence']:g} % confidence interval, "
         f"{interval_names}{threshold_text}{signs}. Ratio: to {reference_text(audit)}. "
-        "p: adjusted (Holm) for all groups and both error types. Inconclusive: the data do not "
-        "show whether the group is worse, better or equivalent. Equivalent: the ratio is within "
+        f"p: adjusted (Holm) for all groups and {all_error_types(audit)}. Inconclusive: the data "
+        "do not show whether the group is worse, better or equivalent. Equivalent: the ratio is within "
         f"1/{options['margin']:g} to {options['margin']:g}, shown at "
         f"{100 * EQUIVALENCE_CONFIDENCE:g} %. "
         f"{_because_of_note(audit)}* {minimums_text(audit)}: left out of the spread "
@@ -385,6 +386,16 @@ def _legend(audit: Audit) -> str:
         "of groups beyond that of speakers. A value within the floor does not show fairness, as "
         "few speakers can hide large differences. Floors assume that variation between speakers "
         "is similar in all groups."
+    )
+
+
+def _spoof_legend(audit: Audit) -> str:
+    """Return what SFAR is, and which measures leave it out, where there are spoof trials."""
+    if "sfar" not in error_types(audit):
+        return ""
+    return (
+        "SFAR (spoof accepts): % of spoof trials accepted, for the attacks of this list. Measures "
+        "of both, as FDR, IR and GARBE, do not include spoof accepts. "
     )
 
 

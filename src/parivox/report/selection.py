@@ -11,6 +11,7 @@ from parivox.auditing import system_name
 from parivox.errors import ConfigError, name_hint
 from parivox.report.audit_queries import (
     POOLED,
+    all_error_types,
     error_types,
     interval_marks,
     located_points,
@@ -115,7 +116,7 @@ def group_details(audit: Audit, groups: Sequence[str]) -> Group:
     notes = (text(f"{mark} {words}") for mark, words in interval_notes.items())
     legend = ratio_legend(audit)
     if audit.record["options"]["intervals"]:
-        legend += "; p: adjusted for all groups and both error types"
+        legend += f"; p: adjusted for all groups and {all_error_types(audit)}"
     return Group(
         *blocks, text(f"{capitalised(legend)}."), *notes, text(_status_sentence(audit, groups))
     )

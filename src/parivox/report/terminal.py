@@ -14,7 +14,13 @@ from rich.console import Group
 from rich.text import Text
 
 from parivox.errors import printable
-from parivox.report.audit_queries import ERROR_TYPES, VERDICTS
+from parivox.report.audit_queries import (
+    ERROR_TYPES,
+    SPOOF_TRIALS_OF_GROUP,
+    VERDICTS,
+    all_error_types,
+    error_types,
+)
 from parivox.report.findings import ALLOCATIONS, default_choices, ratio_legend
 from parivox.report.overview import overview
 from parivox.report.ratio_strips import SIGNS, axis_signs, sign_strip
@@ -112,7 +118,10 @@ def _summary_blocks(audit: Audit, first_screen: Overview) -> Iterator[Renderable
             f"{ratio_legend(audit)}."
         )
         allocation = f"False accepts: {ALLOCATIONS[audit.record['options']['allocate'][0]]}."
-        yield text(" ".join([legend, allocation, *_adjustment_note(first_screen)]))
+        if "sfar" in error_types(audit):
+            allocation += f" Spoof accepts: {SPOOF_TRIALS_OF_GROUP}."
+        notes_on_p = _adjustment_note(first_screen, all_error_types(audit))
+        yield text(" ".join([legend, allocation, *notes_on_p]))
         yield from _shrinkage_estimates_line(first_screen)
     yield Text()
     notes = first_screen.notes
@@ -196,7 +205,7 @@ def _shown_groups(first_screen: Overview, metric: str) -> list[GroupResult]:
     ]
 
 
-def _adjustment_note(first_screen: Overview) -> Iterator[str]:
+def _adjustment_note(first_screen: Overview, types: str) -> Iterator[str]:
     """Yield why a group is inconclusive although its interval excludes 1."""
     if any(
         comparison.fails_only_after_holm
@@ -204,8 +213,8 @@ def _adjustment_note(first_screen: Overview) -> Iterator[str]:
         for _, comparison in _shown_comparisons(first_screen)
     ):
         yield (
-            "Verdicts are adjusted for multiple comparisons (all groups of a grouping and both "
-            "error types); intervals are not. A ? can therefore have an interval that excludes 1."
+            "Verdicts are adjusted for multiple comparisons (all groups of a grouping and "
+            f"{types}); intervals are not. A ? can therefore have an interval that excludes 1."
         )
 
 

@@ -11,8 +11,14 @@ from importlib import resources
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from parivox.core.measures import RATES
 from parivox.errors import ConfigError, printable
-from parivox.report.audit_queries import check_speaker_ids, system_label, systems
+from parivox.report.audit_queries import (
+    check_speaker_ids,
+    error_types,
+    system_label,
+    systems,
+)
 from parivox.report.charts import DARK, LIGHT, draw, figures
 from parivox.report.context import read_context
 from parivox.report.html.explorer import explorer
@@ -91,7 +97,7 @@ def html_report(
     figures_by_section = _embedded_figures(audit)
     scripts = [_asset_text(name) for name in _SCRIPTS]
     method_items = method_section(audit, report_context)
-    style = stylesheet(method_items["sha256"])
+    style = stylesheet(method_items["sha256"], len(error_types(audit)))
     names = [system_label(*system.values()) for system in systems(audit)]
     default_title = f"Fairness audit of {_names_text(names)}"
     if audit.record["groupings"]:
@@ -202,7 +208,7 @@ def _asset_text(name: str) -> str:
     return resources.files("parivox.report").joinpath("assets", name).read_text("utf-8")
 
 
-def stylesheet(sha256: str) -> str:
+def stylesheet(sha256: str, n_error_types: int = 2) -> str:
     """Return the stylesheet, with chart inks for light, dark and print, and the printed footer."""
     light, dark = (
         "".join(f"--{name}:{ink};" for name, ink in inks.by_variable().items())
@@ -213,7 +219,8 @@ def stylesheet(sha256: str) -> str:
         f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
     )
     foot = f'@page{{@bottom-left{{content:"{sha256}"}}}}\n'
-    return inks + foot + "".join(map(_asset_text, _STYLES))
+    styles = (*_STYLES, "three.css") if n_error_types > len(RATES) else _STYLES
+    return inks + foot + "".join(map(_asset_text, styles))
 
 
 def policy(scripts: list[str], style: str) -> str:

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.core.verdict import EQUIVALENCE_CONFIDENCE
 from parivox.report import findings
-from parivox.report.audit_queries import VERDICTS, error_types, systems
+from parivox.report.audit_queries import (
+    SPOOF_TRIALS_OF_GROUP,
+    VERDICTS,
+    WITHOUT_SPOOF,
+    all_error_types,
+    error_types,
+    systems,
+)
 from parivox.report.overview import SET_BY_THRESHOLD
 from parivox.report.ratio_strips import HIGHEST, LOWEST, SHAPES, SIGNS, TICKS, axis_position
 from parivox.report.sheets.supplementary import limits
@@ -94,8 +101,8 @@ def _legend(
     legend = [
         audit_overview.comparisons_text,
         (
-            "▲ worse, ▼ better: significant after adjustment for all groups and both error types, "
-            "and not equivalent"
+            "▲ worse, ▼ better: significant after adjustment for all groups and "
+            f"{all_error_types(audit)}, and not equivalent"
         ),
         (
             "○ ? inconclusive; with an adjusted p: the interval excludes 1, but the difference is "
@@ -114,6 +121,8 @@ def _legend(
             f"false accepts: {findings.ALLOCATIONS[options['allocate'][0]]}; the enrolled speaker "
             "is at risk"
         )
+    if "sfar" in error_types(audit):
+        legend.append(f"spoof accepts: {SPOOF_TRIALS_OF_GROUP}, for the attacks of this list")
     return [
         *legend,
         (
@@ -159,6 +168,8 @@ def template_names(audit: Audit, audit_overview: Overview) -> dict[str, Any]:
     """Return texts and functions that templates of ratios use."""
     return {
         "rates": error_types(audit),
+        "all_types": all_error_types(audit),
+        "without_spoof": WITHOUT_SPOOF,
         "verdicts": VERDICTS,
         "events": _events(audit, audit_overview),
         "signs": SIGNS,

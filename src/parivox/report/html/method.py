@@ -23,6 +23,7 @@ from parivox.options.audit import AuditOptions
 from parivox.options.kinds import option_fields
 from parivox.report import findings
 from parivox.report.audit_queries import (
+    error_types,
     first_point_name,
     scopes,
     small_groups,
@@ -390,7 +391,11 @@ def _deployment(audit: Audit, context: Context) -> Iterator[str]:
         f"Audited at {points}; who chose that for use: {chooser}. Another threshold, another "
         "answer."
     )
-    yield "Rates are of single trials. Nothing is said of spoofed or replayed speech."
+    yield "Rates are of single trials. " + (
+        "Spoof accepts are for the attacks of this list; other attacks may be accepted more often."
+        if "sfar" in error_types(audit)
+        else "Nothing is said of spoofed or replayed speech."
+    )
 
 
 # ---- items of a standard and a law, and where the report has them

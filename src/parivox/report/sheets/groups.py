@@ -10,6 +10,8 @@ from parivox.core.measures import MEASURES, RATES, base_metric
 from parivox.facts import facts_of_row
 from parivox.report.audit_queries import (
     POOLED,
+    SPOOF_TRIALS_OF_GROUP,
+    all_error_types,
     error_types,
     error_types_of,
     grouping_with_allocation,
@@ -257,6 +259,10 @@ def _with_interval(figure: Cell, interval: Cell) -> Cell:
     return Cell(f"{figure.text} {interval.text}", interval.mark)
 
 
+def _spoof_reading(audit: Audit) -> str:
+    return "; SFAR: spoof trials accepted" if "sfar" in error_types(audit) else ""
+
+
 def _reading_text(audit: Audit, filters: Row, point: str) -> str:
     """Return how to read the table of both rates."""
     no_interval_reason = missing_interval_reason(
@@ -268,11 +274,11 @@ def _reading_text(audit: Audit, filters: Row, point: str) -> str:
     else:
         interval_sentence = (
             f"In brackets: {level:g} % confidence intervals over speakers; p: adjusted (Holm) for "
-            "all groups and both error types."
+            f"all groups and {all_error_types(audit)}."
         )
     return (
-        "FNR: target trials rejected; FPR: nontarget trials accepted; ratio: the rate divided by "
-        f"that of {reference_text(audit)}. {interval_sentence} "
+        f"FNR: target trials rejected; FPR: nontarget trials accepted{_spoof_reading(audit)}; "
+        f"ratio: the rate divided by that of {reference_text(audit)}. {interval_sentence} "
         f"{trials_text(audit, [(filters, point)])}"
     )
 
@@ -294,7 +300,10 @@ def trials_text(audit: Audit, system_points: Sequence[tuple[Row, str]]) -> str:
         for words, labels in sentences.items()
     )
     allocation = system_points[0][0]["allocation"]
-    return f"{numbers} False accepts of a group: {ALLOCATIONS[allocation]}."
+    spoof_text = ""
+    if "sfar" in error_types(audit):
+        spoof_text = f" Spoof accepts of a group: {SPOOF_TRIALS_OF_GROUP}."
+    return f"{numbers} False accepts of a group: {ALLOCATIONS[allocation]}.{spoof_text}"
 
 
 def _trial_numbers_text(audit: Audit, filters: Row, point: str) -> str:
