@@ -230,12 +230,9 @@ class ResampledCurves:
         row_combination = rows // n_values % n_combinations
         row_value = rows % n_values
         # sums of rows: layout, cell, value; first all nontarget, then all target rows, then spoof
-        self.layout_starts = layout_starts = np.concatenate(
-            ([0], np.cumsum([n_cells for _, n_cells in layouts]))
-        )
-        layout_of_code = []
-        for layout_index, (cells, _) in enumerate(layouts):
-            layout_of_code += [layout_index] * len(cells)
+        n_cells_of_layouts = [n_cells for _, n_cells in layouts]
+        self.layout_starts = layout_starts = np.cumsum([0, *n_cells_of_layouts])
+        layout_of_code = np.repeat(np.arange(len(layouts)), [len(cells) for cells, _ in layouts])
         keys, member_rows = [], []
         for layout_index, code in zip(layout_of_code, combination_cells, strict=True):
             cell = code[row_combination]
