@@ -19,7 +19,6 @@ from parivox.core.costs import (
     cdet,
     min_cdet,
     parse_cost,
-    parse_detection_cost,
 )
 from parivox.core.measures import ALL_RATES, RATES
 from parivox.core.rates import (
@@ -353,7 +352,7 @@ def parse_point(
             raise ConfigError(msg)
         return OperatingPoint(text.strip(), "min-cdet", cost=cost)
     if name in {"min-cdet", "bayes"}:
-        cost = parse_detection_cost(cost_name) if cost_name else costs[0]
+        cost = parse_cost(cost_name) if cost_name else costs[0]
         if len(cost.p_target) > 1:
             msg = (
                 f"operating point {text!r}: cost model {cost.name} averages several priors and has "

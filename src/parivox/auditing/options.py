@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.operating_points import OperatingPoint, parse_point, parse_sweep
-from parivox.core.costs import CostModel, parse_detection_cost
+from parivox.core.costs import CostModel, parse_cost
 from parivox.errors import ConfigError
 from parivox.facts import fact
 from parivox.options.audit import (
@@ -64,7 +64,7 @@ class Options(AuditOptions):
         super().__post_init__()
         if self.llr_base is not None:
             object.__setattr__(self, "llr", True)
-        costs = tuple(parse_detection_cost(text) for text in self.cost)
+        costs = tuple(parse_cost(text) for text in self.cost)
         if len({cost.name for cost in costs}) < len(costs):
             msg = f"--cost names one model twice: {list(self.cost)}; name each once"
             raise ConfigError(msg)

@@ -51,10 +51,7 @@ def audit_record(
             "exact": all(trials.is_exact for trials in inputs.trial_sets),
             "bounds": {name: _bounds(system) for name, system in systems_by_name.items()},
         },
-        "cost_models": {
-            cost.name: {"p_target": list(cost.p_target), "c_miss": cost.c_miss, "c_fa": cost.c_fa}
-            for cost in _cost_models(options)
-        },
+        "cost_models": {cost.name: _cost_record(cost) for cost in _cost_models(options)},
         "speaker_blocks": any(map(_has_speaker_blocks, systems)),
     }
     primary = {
@@ -91,6 +88,12 @@ def _cost_models(options: Options) -> list[CostModel]:
     """Return the cost models of the options, and those that operating points name."""
     point_costs = [point.cost for point in options.points() or []]
     return [*options.costs, *filter(None, point_costs)]
+
+
+def _cost_record(cost: CostModel) -> dict[str, Any]:
+    """Return the priors and costs of a model."""
+    spoof = {"p_spoof": cost.p_spoof, "c_spoof": cost.c_spoof} if cost.has_spoof else {}
+    return {"p_target": list(cost.p_target), "c_miss": cost.c_miss, "c_fa": cost.c_fa, **spoof}
 
 
 def _has_speaker_blocks(system: System) -> bool:

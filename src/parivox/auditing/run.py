@@ -44,7 +44,8 @@ from parivox.auditing.system import (
 )
 from parivox.auditing.system_rows import add_rows
 from parivox.auditing.trial_table import check_trial_table, check_trials_known, write_trial_table
-from parivox.core.measures import MEASURES
+from parivox.core.costs import parse_detection_cost
+from parivox.core.measures import MEASURES, RATES
 from parivox.data.counts_file import holds_counts
 from parivox.data.requested_groupings import MAX_GROUPS
 from parivox.data.rule_file import read_rules
@@ -404,6 +405,7 @@ def _read_study(scores: Any, audit_options: AuditOptions) -> _Study:
         )
         trials_by_name = {(trials.system, trials.list): trials for trials in inputs.trial_sets}
         development = development_sources(audit_options.threshold_from, trials_by_name)
+    _check_classes(inputs, options)
     _check_groups(inputs, options)
     _check_speakers_known(inputs, options)
     inputs, primary_point = _primary_grouping_first(inputs, options)
@@ -559,6 +561,17 @@ def _check_speakers_known(inputs: GroupedTrials, options: Options) -> None:
     if options.speaker_ids == OFFENDERS and not has_ids:
         msg = f"--speaker-ids {OFFENDERS}: counts contain no ids of speakers; give the scores"
         raise ConfigError(msg)
+
+
+def _check_classes(inputs: GroupedTrials, options: Options) -> None:
+    """Refuse lists with and without spoof trials together, and what spoof trials alone define."""
+    n_classes = {trials.n_classes for trials in inputs.trial_sets}
+    if len(n_classes) > 1:
+        msg = "some of the lists have spoof trials and others do not; audit them one by one"
+        raise ConfigError(msg)
+    if n_classes == {len(RATES)}:
+        for cost in options.costs:
+            parse_detection_cost(cost.name)
 
 
 def _check_groups(inputs: GroupedTrials, options: Options) -> None:

@@ -131,7 +131,7 @@ def labels(chunk: Chunk) -> NDArray[np.int8]:
 def bona_fide_labels(chunk: Chunk) -> NDArray[np.int8]:
     """Labels of a chunk of target and nontarget trials; a spoof trial is an error."""
     codes = labels(chunk)
-    chunk.refuse(codes == SPOOF, "label", "is a spoof trial", SPOOF_REMEDY)
+    chunk.refuse(codes == SPOOF, "label", "labels a spoof trial", SPOOF_REMEDY)
     return codes
 
 

@@ -374,7 +374,8 @@ def _legend(audit: Audit) -> str:
     return (
         "FNR (false rejects): % of target trials rejected. FPR (false accepts): % of nontarget "
         f"trials accepted. {_spoof_legend(audit)}In brackets: "
-        f"{100 * options['confidence']:g} % confidence interval, {interval_names}{threshold_text}{signs}. Ratio: to {reference_text(audit)}. "
+        f"{100 * options['confidence']:g} % confidence interval, {interval_names}"
+        f"{threshold_text}{signs}. Ratio: to {reference_text(audit)}. "
         f"p: adjusted (Holm) for all groups and {all_error_types(audit)}. Inconclusive: the data "
         "do not show whether the group is worse, better or equivalent. Equivalent: the ratio is "
         f"within 1/{options['margin']:g} to {options['margin']:g}, shown at "

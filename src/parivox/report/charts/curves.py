@@ -134,10 +134,10 @@ def grouping_curves(
 def minimum_cost_indices(curves: ErrorCurves, cost: str) -> NDArray[np.intp] | None:
     """Return the index of each group's threshold of smallest cost, shape (group,).
 
-    None for a mean over several costs.
+    None for a mean over several costs, and for a cost of spoof accepts, which curves lack.
     """
     model = parse_cost(cost)
-    if len(model.parts) > 1:
+    if len(model.parts) > 1 or model.has_spoof:
         return None
     costs = curves.fnr + model.beta * curves.fpr
     return np.asarray(np.argmin(np.where(np.isnan(costs), np.inf, costs), axis=-1))

@@ -17,6 +17,7 @@ import numpy as np
 from parivox.auditing import is_far_from_target
 from parivox.core.costs import cdet, parse_cost
 from parivox.core.counts import Curve
+from parivox.options.audit import AuditOptions
 from parivox.report.audit_queries import (
     BONA_FIDE_ERRORS,
     VERDICTS,
@@ -112,7 +113,7 @@ def explorer(audit: Audit) -> dict[str, Any] | None:
     explorer_data = {
         "lists": lists,
         "decades": decades,
-        "models": [_cost_model_data(parse_cost(name)) for name in options["cost"]],
+        "models": _cost_models(options["cost"]),
         "alpha": _default_alpha(options["alpha"]),
         "zero": options["zero"],
         "reasons": REASONS,
@@ -425,6 +426,12 @@ def _noise_floors(
         floors = floors_by_point.setdefault(row["operating_point"], ({}, {}))
         floors[row["gated"]].setdefault(table_cell[0], {})[table_cell[1]] = f"floor {floor}{p}"
     return floors_by_point
+
+
+def _cost_models(names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the cost models of both rates; the default one where all include spoof accepts."""
+    costs = [cost for cost in map(parse_cost, names) if not cost.has_spoof]
+    return [_cost_model_data(cost) for cost in costs or map(parse_cost, AuditOptions().cost)]
 
 
 def _cost_model_data(cost: CostModel) -> dict[str, Any]:
