@@ -147,7 +147,7 @@ class BinnedCounts:
     def add(self, placed: PlacedTrials) -> None:
         """Count the trials of one chunk."""
         codes = self.steps.step_indices(placed.trials.score) - 1
-        codes += self.edges.size * placed.trials.trial_class
+        codes += self.edges.size * placed.trials.trial_class.astype(np.int64)
         for i, trial_cells in placed.cells_by_layout.items():
             for cell in trial_cells.cells:
                 _count(self.cells[i], cell, codes)

@@ -205,6 +205,8 @@ class CheckCounts:
     infinite: int = 0
     targets: int = 0
     spoofs: int = 0
+    spoofs_of_others: int = 0  # which imitate another speaker than the claimed one
+    shared_spoofs: int = 0  # whose recording is in a bona fide trial, too
     without_test_speaker: int = 0
     n_kept: int = 0
     low: float = np.inf
@@ -329,6 +331,7 @@ def check_partition(
             counts.wrong_labels += int(is_mislabelled.sum())
             counts.note_first_pair("label", trials.enrol, trials.test, is_mislabelled)
             np.logical_or(trials.conflict, is_mislabelled, out=trials.conflict)
+    _check_spoof(trials, n_utterances, counts)
     if trials.conflict.any():
         counts.conflicts += int(trials.conflict.sum())
         counts.conflict_targets += int(trials.target[trials.conflict].sum())
@@ -337,6 +340,20 @@ def check_partition(
         pair_keys, trials = _split_failed(pair_keys, trials, speaker, counts)
     _count_unusual_trials(pair_keys, trials, facts, n_utterances, counts)
     return trials
+
+
+def _check_spoof(trials: Trials, n_utterances: int, counts: CheckCounts) -> None:
+    """Mark spoof trials of recordings that are in bona fide trials, too: one label is wrong."""
+    is_spoof = trials.spoof
+    if not is_spoof.any():
+        return
+    is_bona_fide = np.zeros(n_utterances, dtype=bool)
+    bona_fide = trials.take(~is_spoof)
+    is_bona_fide[bona_fide.enrol] = is_bona_fide[bona_fide.test] = True
+    is_shared = is_spoof & is_bona_fide.take(trials.test)
+    counts.shared_spoofs += int(is_shared.sum())
+    counts.note_first_pair("spoofed", trials.enrol, trials.test, is_shared)
+    np.logical_or(trials.conflict, is_shared, out=trials.conflict)
 
 
 def _unscored_trials(
@@ -646,6 +663,10 @@ def _count_unusual_trials(
     counts.n_kept += trials.score.size
     counts.targets += int(trials.target.sum())
     counts.spoofs += int(trials.spoof.sum())
+    if speaker is not None and trials.spoof.any():
+        claimed, imitated = speaker.take(trials.enrol), speaker.take(trials.test)
+        imitates_other = trials.spoof & (imitated >= 0) & (imitated != claimed)
+        counts.spoofs_of_others += int(imitates_other.sum())
     if facts.are_some_unknown and speaker is not None:
         lacks_speaker = (speaker.take(trials.test) < 0) & trials.nontarget
         counts.without_test_speaker += int(lacks_speaker.sum())

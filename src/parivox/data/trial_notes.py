@@ -45,7 +45,15 @@ if TYPE_CHECKING:
     from parivox.data.ids import MergedIds
     from parivox.data.trial_checks import CheckCounts
 
-_CONTRADICTION_KINDS = ("trials", "list", "failed", "pair", "decision", "label")
+_CONTRADICTION_KINDS = (
+    "trials",
+    "list",
+    "failed",
+    "pair",
+    "decision",
+    "label",
+    "spoofed",
+)
 _MAX_UNUSUAL_SHARE = 0.1
 """Share of pairs in both orders whose scores differ, and of trials that occur again."""
 _CONFLICT_REMEDY = "or exclude contradictory rows with --conflicts exclude"
@@ -104,6 +112,9 @@ def reading_notes(
     if counts.duplicates > _MAX_UNUSUAL_SHARE * (counts.duplicates + counts.n_kept):
         note = "same_calls_counted_once"
         notes.append(DataNote(WARNING_SOURCE, REPEATED, counts.duplicates, note))
+    if counts.spoofs_of_others:
+        item, note = "spoof_trials_of_other_speakers", "sfar_may_be_too_low"
+        notes.append(DataNote(WARNING_SOURCE, item, counts.spoofs_of_others, note))
     target_warnings = target_trial_warnings(
         counts.targets, counts.same_utterance, counts.conflict_targets
     )
@@ -144,6 +155,13 @@ def contradiction_error(
     source = scans[-1] if kind == "trials" else scans[0]
     matching_rows = source.matching_rows(*pair)
     shown = f"({pair[0]}, {pair[1]})"
+    if kind == "spoofed":
+        row = matching_rows[0]
+        return DataError(
+            f"{row.location('label')}: {pair[1]!r} is spoofed in {shown} and in a bona fide "
+            f"trial, too ({_number_of_such(counts.shared_spoofs)}); correct one label, "
+            f"{_CONFLICT_REMEDY}"
+        )
     if kind == "label":
         assert speaker is not None
         pair_speakers = [names[speaker[code]] for code in (enrol, test)]

@@ -273,6 +273,9 @@ _COUNTED = {
     "target_trials": _counted("target trial{s}"),
     "nontarget_trials": _counted("nontarget trial{s}"),
     "spoof_trials": _counted("spoof trial{s}"),
+    "spoof_trials_of_other_speakers": _counted(
+        "spoof trial{s} that imitate{v} another speaker than the claimed one"
+    ),
     "models": _counted("model{s}"),
     "recordings": _counted("recording{s}"),
     "trials_without_score": _counted("trial{s} without score"),
@@ -418,6 +421,7 @@ DATA_SENTENCES = {
         "placeholder is a name, list it in the speaker table"
     ),
     "counted_once": SentenceTemplate("counted once"),
+    "sfar_may_be_too_low": SentenceTemplate("SFAR may be too low"),
     "set_aside": SentenceTemplate("excluded"),
     "kept": SentenceTemplate("kept"),
     "kept_as_trials": SentenceTemplate("kept as separate trials"),

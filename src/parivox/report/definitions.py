@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from parivox.auditing import THINNING, Options
-from parivox.core.measures import base_metrics, bias_measures, meta_measures
+from parivox.core.measures import RATE_OF_CLASS, RATES, base_metrics, bias_measures, meta_measures
 from parivox.core.verdict import EQUIVALENCE_CONFIDENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from parivox.auditing import Audit
 
@@ -94,6 +94,12 @@ _SPEAKER_BLOCKS = (
 )
 
 
+_SPOOF_TRIALS = (
+    "they count for the group of the claimed speaker under every allocation, never as nontarget "
+    "trials; intervals of SFAR are as those of FNR, over claimed speakers, for these attacks; in "
+    "verdicts all three error types together are one family, and rows of fpr+fnr are of all three; "
+    "measures of both rates leave SFAR out"
+)
 LIMIT_MEASURES = {
     "limit": (
         "the rate and its limit: met if the whole interval is at or below it, not_met "
@@ -145,14 +151,27 @@ def definitions(audit: Audit) -> dict[str, Any]:
         if name in Options.__dataclass_fields__
     }
     return all_definitions(
-        Options(**options), record["cost_models"], in_blocks=record["speaker_blocks"]
+        Options(**options),
+        record["cost_models"],
+        in_blocks=record["speaker_blocks"],
+        rates=record.get("error_types", RATES),
     )
 
 
 def all_definitions(
-    options: Options, cost_models: Mapping[str, Any], *, in_blocks: bool = False
+    options: Options,
+    cost_models: Mapping[str, Any],
+    *,
+    in_blocks: bool = False,
+    rates: Sequence[str] = RATES,
 ) -> dict[str, object]:
-    """Return definitions of all that an audit with these options shows, of speakers or blocks."""
+    """Return definitions of all that an audit with these options shows, of speakers or blocks.
+
+    `rates` are its error rates: with spoof trials, three.
+    """
+    spoof_definition: dict[str, object] = {}
+    if len(rates) > len(RATES):
+        spoof_definition["spoof_trials"] = _SPOOF_TRIALS
     llr_definition: dict[str, object] = {}
     if options.llr_base is not None:
         llr_definition["log_likelihood_ratios"] = (
@@ -162,6 +181,7 @@ def all_definitions(
     return {
         "decision": "a trial is accepted iff its score >= threshold",
         **llr_definition,
+        **spoof_definition,
         "rows": {
             "pooled": REFERENCES["pooled"],
             "all": "every scored trial of the system and list, on which operating points are set",
@@ -175,7 +195,11 @@ def all_definitions(
             "groups with few speakers are included in all only"
         ),
         "failure_rules": FAILURE_RULES,
-        "base_metrics": {name: measure.definition for name, measure in base_metrics().items()},
+        "base_metrics": {
+            name: measure.definition
+            for name, measure in base_metrics().items()
+            if RATE_OF_CLASS.get(measure.trial_class, RATES[0]) in rates
+        },
         "bias_measures": {name: measure.definition for name, measure in bias_measures().items()},
         "meta_measures": {
             name: {
