@@ -3,7 +3,8 @@
 A search compares a probe with every person of its gallery and returns candidates, the persons with
 a score at or above the threshold. A search is mated if the speaker of the probe (the mate) is in
 the gallery of that search, and non-mated otherwise. A gallery of N persons gives a non-mated search
-N chances of a false positive identification: every rate holds for its gallery only. See docs/methods/identification.md.
+N chances of a false positive identification: every rate holds for its gallery only.
+See docs/methods/identification.md.
 
 Searches count as trials do: a mated search is a target trial with the score of its mate, a
 non-mated search a nontarget trial with its highest score. So FNIR is the false reject rate and FPIR

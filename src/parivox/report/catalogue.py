@@ -189,8 +189,8 @@ SENTENCES: dict[str, SentenceTemplate] = {
     "too_many_trials_for_memory": SentenceTemplate("too many trials to fit in memory"),
     "too_many_speakers_to_draw": SentenceTemplate("too many speakers for random draws"),
     "tau_log_is_cut_off": SentenceTemplate(
-        "replicates of tau_log are distorted, because tau_log is cut off at 0; spread is the square "
-        "of tau_log without this cut-off"
+        "replicates of tau_log are distorted, because tau_log is cut off at 0; spread is the "
+        "square of tau_log without this cut-off"
     ),
     "few_speakers_decide_slope": SentenceTemplate("the slope depends on one or two speakers"),
     # why a measure of groups is undefined, or of which groups it is

@@ -129,8 +129,8 @@ def test_equivalent_is_said_of_intervals_within_the_margin(level):
     row = verdict(audit, "", "fpr+fnr")
     assert row["verdict"] == "equivalent"
     assert finding_text(row) == (
-        "both groups are equivalent: no rate differs from that of all other groups combined by more "
-        "than 1.25 times"
+        "both groups are equivalent: no rate differs from that of all other groups combined by "
+        "more than 1.25 times"
     )
 
 
