@@ -10,6 +10,8 @@ import pytest
 import yaml
 
 import parivox as pv
+from parivox.data.trials import OLD_EXCLUDE
+from parivox.options.audit import OLD_FAIL_CONDITION
 
 DOCS = Path(__file__).parents[1] / "docs"
 METRIC_PAGES = [DOCS / "methods" / f"{name}.md" for name in ("rates", "costs", "bias-measures")]
@@ -51,6 +53,26 @@ def test_every_option_on_the_command_line_page_exists(options):
         set(re.findall(r"--[a-z][a-z-]*", text("cli.md"))) - options - {"--help", "--help-all"}
         == set()
     )
+
+
+def test_every_deprecated_name_is_on_its_page():
+    renamed = re.compile(
+        r"(?:renamed_attribute|renamed_function|warn_of_new_name)\(\s*\"([^\"]+)\", \"([^\"]+)\""
+    )
+    sources = (DOCS.parent / "src" / "parivox").rglob("*.py")
+    names = [
+        pair
+        for source in sources
+        if source.name != "renamed.py"
+        for pair in renamed.findall(source.read_text(encoding="utf-8"))
+    ]
+    page = text("deprecations.md")
+    assert len(names) > 10
+    for old_name, new_name in names:
+        assert f"`{old_name}`" in page
+        assert new_name in page
+    for word in (OLD_FAIL_CONDITION, OLD_EXCLUDE):
+        assert word in page
 
 
 def test_the_table_of_an_install_has_core_and_every_extra():
