@@ -53,8 +53,13 @@ def render(template: str, studies: Mapping[str, Sequence[Row]]) -> str:
 def _answer(query: str, rows_by_study: Mapping[str, Sequence[Row]]) -> str:
     if query == ABOUT:
         rows = [row for study_rows in rows_by_study.values() for row in study_rows]
-        made_with = sorted({row[ABOUT] for row in rows if ABOUT in row})
-        return "\n".join(f"- {about}" for about in made_with) or NO_FIGURE
+        runs: dict[str, set[str]] = {}
+        for row in rows:
+            if ABOUT in row:
+                run, _, packages = row[ABOUT].partition(", Python ")
+                runs.setdefault(packages, set()).add(run)
+        lines = (f"- Python {name}: {'; '.join(sorted(run))}" for name, run in sorted(runs.items()))
+        return "\n".join(lines) or NO_FIGURE
     is_max = query.startswith("max ")
     study, column, *conditions = shlex.split(query.removeprefix("max "))
     rows = [
