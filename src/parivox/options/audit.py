@@ -166,9 +166,9 @@ class ReadOptions(CommandOptions):
         "id column of the speaker table",
         Text,
         metavar="COLUMN",
-        default_text="the column that contains the ids. A column called speaker or id takes "
-        "precedence; a column without a name comes last. If several other columns "
-        "fit equally well, this option is needed",
+        default_text="the column that contains the ids. Columns called speaker or id take "
+        "precedence; unnamed columns come last. Required if several others fit "
+        "equally well",
         is_recorded=False,
     )
     encoding: str | None = option(
@@ -447,8 +447,8 @@ class AuditOptions(ReadOptions):
     # docs/methods/verdicts.md#attempts
     attempts: int | None = option(
         UNCERTAINTY_SECTION,
-        "number of attempts: report the share of speakers rejected in all, and of impostors "
-        "accepted in at least one",
+        "number of attempts: report the shares of speakers rejected in all and of impostors "
+        "accepted in one",
         Number,
         is_whole=True,
         low=1,
@@ -530,8 +530,8 @@ class CountOptions(ReadOptions):
 
     step: Any = option(
         COUNTING_SECTION,
-        "width of the score bins. Required for several groupings with suppression, because counts "
-        "by exact score could be [joined](counts.md)",
+        "width of the score bins. Required for several groupings with suppression, as counts by "
+        "exact score could be [joined](counts.md)",
         metavar="WIDTH",
         default_text="no bins: each score is kept",
         value_type="float | str | None",
@@ -561,8 +561,8 @@ class CountOptions(ReadOptions):
     )
     key: Any = option(
         COUNTING_SECTION,
-        "secret of the [site](counts.md#sites-that-may-not-share-rows), which replaces speaker "
-        "ids by pseudonyms; also write speaker counts, from which audits compute uncertainty",
+        "secret of the [site](counts.md#sites-that-may-not-share-rows) for pseudonyms of "
+        "speakers; also write speaker counts, from which audits compute uncertainty",
         default_text="score counts only",
         is_common=True,
         value_type="str | os.PathLike[str] | None",
@@ -571,7 +571,6 @@ class CountOptions(ReadOptions):
         COUNTING_SECTION,
         "create a new random secret, write it to this file and use it like `--key`",
         metavar="FILE",
-        default_text="the secret of `--key`",
         is_common=True,
         value_type="str | os.PathLike[str] | None",
     )
@@ -605,7 +604,7 @@ class ProgressCommand(CommandOptions):
         "line",
         Text,
         metavar="FORM",
-        default_text="a line that is redrawn; in a log, one line every ten seconds",
+        default_text="a line of text, redrawn; in a log, every ten seconds",
     )
 
 
@@ -752,10 +751,9 @@ class ReportCommand(CommandOptions):
     )
     table: str | None = option(
         OUTPUT_SECTION,
-        "write or print only this table, as Markdown or LaTeX: `rates` (both error rates of each "
-        "group, systems side by side), `groups` (each group of one system with counts, ratio and "
-        "adjusted p), `measures`, `crosstabs` or `thresholds`; for several tables, "
-        "`rates,measures`",
+        "only this table, as Markdown or LaTeX: `rates` (both error rates of each group, systems "
+        "side by side), `groups` (each group of one system with counts, ratio and adjusted p), "
+        "`measures`, `crosstabs` or `thresholds`; for several, `rates,measures`",
         Text,
         metavar="NAMES",
     )

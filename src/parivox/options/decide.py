@@ -55,7 +55,7 @@ class HeldOutOptions(ReadOptions):
     folds: int = option(
         UNCERTAINTY_SECTION,
         "number of folds of speakers; each speaker is evaluated with a fit on the other folds. "
-        "Fewer folds take less time and give wider intervals",
+        "Fewer folds are faster and give wider intervals",
         Number,
         10,
         is_whole=True,

@@ -40,8 +40,8 @@ class MonitorOptions(ReadOptions):
     )
     key: Any = option(
         MONITORING_SECTION,
-        "file with the secret that turns speaker ids into pseudonyms; the state contains only "
-        "pseudonyms. The key of [`count`](counts.md#sites-that-may-not-share-rows) can be used",
+        "file with the secret for pseudonyms of speakers, the only ids in the state; can be the "
+        "key of [`count`](counts.md#sites-that-may-not-share-rows)",
         is_common=True,
         value_type="str | os.PathLike[str] | None",
     )
@@ -49,7 +49,6 @@ class MonitorOptions(ReadOptions):
         MONITORING_SECTION,
         "with `--new`: create a new random secret, write it to this file and use it like `--key`",
         metavar="FILE",
-        default_text="the secret of `--key`",
         is_common=True,
         value_type="str | os.PathLike[str] | None",
     )

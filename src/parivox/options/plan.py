@@ -67,8 +67,8 @@ class PlanOptions(CommandOptions):
 
     detect_ratio: float = option(
         GOAL_SECTION,
-        "ratio to detect: the rate of a group divided by the rate of the other groups; below 1 "
-        "for a group with fewer errors",
+        "ratio to detect: group rate divided by the rate of the other groups; below 1 for fewer "
+        "errors",
         Number,
         2.0,
         metavar="X",

@@ -83,7 +83,7 @@ class EmbedOptions(CommandOptions):
     quotes: str | None = option_like(ListOptions, "quotes", section=RECORDINGS_SECTION)
     prune: bool = option(
         OUTPUT_SECTION,
-        "delete stored embeddings of recordings that the current list does not name",
+        "delete stored embeddings of recordings that are not in the current list",
         Flag,
         False,
         default_text="all embeddings are kept",
@@ -98,8 +98,8 @@ class EmbedOptions(CommandOptions):
     batch: int = option(PROCESSING_SECTION, "recordings per batch", Number, 64, **_COUNT_BOUNDS)
     ray: str | None = option(
         PROCESSING_SECTION,
-        "use the processors of a [Ray cluster](scale.md#ray), given as `HOST:PORT`; without a "
-        "value, the cluster of `RAY_ADDRESS` or this machine",
+        "use a [Ray cluster](scale.md#ray), given as `HOST:PORT`; without a value, the cluster of "
+        "`RAY_ADDRESS` or this machine",
         Text,
         metavar="ADDRESS",
         implied_text="auto",

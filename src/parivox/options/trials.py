@@ -255,7 +255,7 @@ class BuildOptions(CommandOptions):
     speakers: Any = option(
         BUILDING_SECTION,
         "speaker table with attributes",
-        default_text="the utterance table contains the attributes of speakers",
+        default_text="attributes in the utterance table",
         is_common=True,
         value_type="SpeakerSource | None",
     )

@@ -38,9 +38,9 @@ class OtherAuditOptions(TypedDict, total=False):
     """columns by role: enrol=ref_file,test=com_file,score=sc,label=lab; and words used in cells:
     accept=ja,reject=nein,failed=too short, nobody=guest for ids that stand for no speaker"""
     id: str | None
-    """id column of the speaker table (default: the column that contains the ids. A column called
-    speaker or id takes precedence; a column without a name comes last. If several other columns fit
-    equally well, this option is needed)"""
+    """id column of the speaker table (default: the column that contains the ids. Columns called
+    speaker or id take precedence; unnamed columns come last. Required if several others fit equally
+    well)"""
     encoding: str | None
     """encoding of text files that are neither UTF-8 nor UTF-16: cp1250, gbk or any other that
     Python supports (default: guessed, with a warning, if only one reading is possible; otherwise
@@ -114,8 +114,8 @@ class OtherAuditOptions(TypedDict, total=False):
     """equivalence margin: the largest ratio that counts as equivalent; its reciprocal is the
     smallest (default: 1.25)"""
     attempts: int | None
-    """number of attempts: report the share of speakers rejected in all, and of impostors accepted
-    in at least one"""
+    """number of attempts: report the shares of speakers rejected in all and of impostors accepted
+    in one"""
     gates: Sequence[str] | str
     """minimum sample size of a group: for a verdict, inference=5 (speakers); for summary measures,
     speakers=10, errors=5 (effective errors) and pairs=45 (pairs of speakers) (default: these
@@ -195,9 +195,9 @@ class OtherCountOptions(TypedDict, total=False):
     """columns by role: enrol=ref_file,test=com_file,score=sc,label=lab; and words used in cells:
     accept=ja,reject=nein,failed=too short, nobody=guest for ids that stand for no speaker"""
     id: str | None
-    """id column of the speaker table (default: the column that contains the ids. A column called
-    speaker or id takes precedence; a column without a name comes last. If several other columns fit
-    equally well, this option is needed)"""
+    """id column of the speaker table (default: the column that contains the ids. Columns called
+    speaker or id take precedence; unnamed columns come last. Required if several others fit equally
+    well)"""
     encoding: str | None
     """encoding of text files that are neither UTF-8 nor UTF-16: cp1250, gbk or any other that
     Python supports (default: guessed, with a warning, if only one reading is possible; otherwise
