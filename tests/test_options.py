@@ -296,14 +296,14 @@ def option_list(command, section, earlier):
         )
         lines += [
             *([""] if own else []),
-            f"The command {'also ' if own else ''}accepts these options {'; '.join(named)}.",
+            f"The command {'also ' if own else ''}accepts options {'; '.join(named)}.",
         ]
     return "\n".join(lines) + "\n"
 
 
 MARKED = re.compile(
     r"(<!-- options of ([\w ]+?)(?:: ([\w ]+))? -->\n\n)"
-    r"(?:- .*\n)*(?:\n?The command (?:also )?accepts these options of \[.*\n)?"
+    r"(?:- .*\n)*(?:\n?The command (?:also )?accepts options of \[.*\n)?"
 )
 
 

@@ -435,8 +435,8 @@ class AuditOptions(ReadOptions):
     limit: tuple[str, ...] = option(
         UNCERTAINTY_SECTION,
         "[maximum allowed rate](uncertainty.md#limits-and-people), such as `fnr=5%`, `fpr=0.001` "
-        "or `fta=2%`; maximum ratio to all other groups combined, such as `fpr=1.5x`; for one "
-        "group only, `fnr:f=5%`",
+        "or `fta=2%`; maximum ratio to the first reference, such as `fpr=1.5x`; for one group "
+        "only, `fnr:f=5%`",
         Texts,
         (),
         metavar="RATE=MAX",
@@ -447,8 +447,8 @@ class AuditOptions(ReadOptions):
     # docs/methods/verdicts.md#attempts
     attempts: int | None = option(
         UNCERTAINTY_SECTION,
-        "number of attempts: report the shares of speakers rejected in all and of impostors "
-        "accepted in one",
+        "number of attempts: report the share of speakers rejected in all, and of impostors "
+        "accepted in at least one",
         Number,
         is_whole=True,
         low=1,

@@ -119,16 +119,16 @@ class CalibrateOptions(HeldOutOptions):
         AuditOptions,
         "llr",
         section=FITTING_SECTION,
-        description="scores are already natural-log likelihood ratios. They are evaluated "
-        "both as given and after calibration",
+        description="scores are already natural-log likelihood ratios, to be evaluated both as "
+        "given and after calibration",
     )
     llr_base: int | None = option_like(
         AuditOptions,
         "llr_base",
         section=FITTING_SECTION,
         description="scores are already log-likelihood ratios [to this "
-        "base](methods/costs.md#logarithms), 10 or 2. They are evaluated both as given and "
-        "after calibration",
+        "base](methods/costs.md#logarithms), 10 or 2, to be evaluated both as given "
+        "and after calibration",
     )
 
 

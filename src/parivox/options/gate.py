@@ -18,10 +18,10 @@ class GateCommand(CommandOptions):
     audit: Any = option_like(
         ReportCommand, "audit", section=COMPARISON_SECTION, positional_count="?"
     )
-    policy: Any = option(COMPARISON_SECTION, "[policy](gate.md#what-a-policy-says) (YAML)")
+    policy: Any = option(COMPARISON_SECTION, "[policy](gate.md#what-a-policy-says) (YAML) to check")
     baseline: Any = option(
         COMPARISON_SECTION,
-        "saved audit of the previous release, for conditions that compare with it",
+        "saved audit of the previous release, for conditions with `than: baseline`",
         metavar="OLD",
     )
     markdown: Any = option(OUTPUT_SECTION, "write a Markdown summary for the page of a CI job")

@@ -131,7 +131,7 @@ class PlanOptions(CommandOptions):
     )
     trials_per_speaker: Mapping[str, float] = option(
         ASSUMPTIONS_SECTION,
-        "trials per speaker, such as `fnr=50`",
+        "number of trials per speaker, such as `fnr=50`",
         Rates,
         metavar="METRIC=X",
         default_text="from the pilot",

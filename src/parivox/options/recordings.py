@@ -283,7 +283,7 @@ class AllPairsOptions(CommandOptions):
         "operating_points",
         section=COUNTING_SECTION,
         description="operating points of the later audit, in its notation",
-        default_text="those that an audit uses by default",
+        default_text="the defaults of an audit",
         is_common=False,
     )
     across_recordings: bool = option(

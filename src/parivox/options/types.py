@@ -114,8 +114,8 @@ class OtherAuditOptions(TypedDict, total=False):
     """equivalence margin: the largest ratio that counts as equivalent; its reciprocal is the
     smallest (default: 1.25)"""
     attempts: int | None
-    """number of attempts: report the shares of speakers rejected in all and of impostors accepted
-    in one"""
+    """number of attempts: report the share of speakers rejected in all, and of impostors accepted
+    in at least one"""
     gates: Sequence[str] | str
     """minimum sample size of a group: for a verdict, inference=5 (speakers); for summary measures,
     speakers=10, errors=5 (effective errors) and pairs=45 (pairs of speakers) (default: these
@@ -165,8 +165,8 @@ class PlannedAuditOptions(OtherAuditOptions, total=False):
     intervals: bool
     """intervals, noise floors, verdicts and limits"""
     limits: Sequence[str] | str
-    """maximum allowed rate, such as fnr=5%, fpr=0.001 or fta=2%; maximum ratio to all other groups
-    combined, such as fpr=1.5x; for one group only, fnr:f=5%"""
+    """maximum allowed rate, such as fnr=5%, fpr=0.001 or fta=2%; maximum ratio to the first
+    reference, such as fpr=1.5x; for one group only, fnr:f=5%"""
     compare: bool
     """compare the systems and trial lists with each other"""
 
