@@ -128,7 +128,7 @@ class DescribeOptions(GradedOptions):
         may_be_empty=True,
     )
     speaker_ids: bool = option(
-        CHECK_SECTION, "show speaker ids", Flag, False, default_text="show counts and ranges only"
+        CHECK_SECTION, "show speaker ids", Flag, False, default_text="only counts and ranges"
     )
 
 
@@ -146,7 +146,8 @@ class CheckOptions(DescribeOptions):
     )
     variants: Any = option(
         CHECK_SECTION,
-        "lists drawn by the same rules; if all contain scores, their EERs are compared",
+        "further lists drawn by the same rules; if all lists contain scores, their EERs are "
+        "compared",
         Unchecked,
         (),
         metavar="LIST",
@@ -156,13 +157,13 @@ class CheckOptions(DescribeOptions):
     )
     development: Any = option(
         CHECK_SECTION,
-        "development list: report what it shares with this list",
+        "development list: report its overlap with this list",
         metavar="LIST",
         value_type="TableSource | None",
     )
     pilot: Any = option(
         CHECK_SECTION,
-        "saved audit with intervals: show which differences the list can detect",
+        "saved audit with intervals: show the differences that the list can detect",
         metavar="DIR",
         value_type="PilotPlan | None",
     )
@@ -173,7 +174,7 @@ class CheckOptions(DescribeOptions):
         metavar="CHECK=X",
         command_name="threshold",
         is_repeatable=True,
-        default_text="the values on that page",
+        default_text="the documented values",
         parser=_thresholds,
         value_type="Mapping[str, float] | None",
     )
@@ -356,7 +357,7 @@ class InclusiveOptions(BuildOptions):
         "shares of difficulty grades of nontarget pairs, exact for each speaker: "
         "`cat4=0.75,cat3=0.25`",
         metavar="SHARES",
-        default_text="all of the hardest grade",
+        default_text="only the hardest grade",
         is_common=True,
         value_type="str | Mapping[str, float] | None",
     )
@@ -429,9 +430,9 @@ class CrossOptions(BuildOptions):
 
     trials: int | None = option(
         SAMPLING_SECTION,
-        "total number of nontarget trials, divided among the pairs of groups",
+        "total number of nontarget trials, divided among the pairs of groups. This option, "
+        "`--per-cell` or `--complete` is required",
         Number,
-        default_text="one of `--trials`, `--per-cell` and `--complete` is required",
         **_COUNT_BOUNDS,
     )
     per_cell: int | None = option(
