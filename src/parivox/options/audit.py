@@ -604,7 +604,7 @@ class ProgressCommand(CommandOptions):
         "line",
         Text,
         metavar="FORM",
-        default_text="a line of text, redrawn; in a log, every ten seconds",
+        default_text="a progress line, updated in place; in a log, one line every ten seconds",
     )
 
 

@@ -152,7 +152,7 @@ class MonitorCommand(CommandOptions):
         positional_count="?",
     )
     report: Any = option(
-        OUTPUT_SECTION, "write the report of the stream (HTML)", metavar="PAGE", is_common=True
+        OUTPUT_SECTION, "write the monitoring report (HTML)", metavar="PAGE", is_common=True
     )
     json: bool = option(OUTPUT_SECTION, "print every number as JSON", Flag, False)
     example: bool = option(OUTPUT_SECTION, "print an example file of one day", Flag, False)

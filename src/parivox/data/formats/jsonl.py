@@ -222,7 +222,7 @@ JSONL = named_format(
     (
         Example(
             '{"enrol": "a/1", "test": "b/2", "score": 0.52}',
-            "anyone: an object a line; NeMo's pairs",
+            "anyone: one object per line; NeMo's pairs",
             "as `delimited`",
         ),
     ),
