@@ -300,7 +300,7 @@ class AuditOptions(ReadOptions):
         "`macro`, `geomean`, `best`, or a group; verdicts use the first",
         Texts,
         metavar="NAME",
-        default_text="the first five; without intervals, not `others`",
+        default_text="all five names; without intervals, all but `others`",
         example="pooled",
         may_be_empty=True,
     )

@@ -80,7 +80,7 @@ class PlanOptions(CommandOptions):
     # docs/methods/planning.md#power
     power: float = option(
         GOAL_SECTION,
-        "power: probability of detecting the ratio",
+        "power of the test: probability of detecting the ratio",
         Number,
         0.8,
         metavar="X",

@@ -75,8 +75,8 @@ class OtherAuditOptions(TypedDict, total=False):
     conservative, nearest, interp (default: conservative)"""
     reference: Sequence[str] | str | None
     """reference that groups are compared with: others (all other groups combined), pooled, macro,
-    geomean, best, or a group; verdicts use the first (default: the first five; without intervals,
-    not others)"""
+    geomean, best, or a group; verdicts use the first (default: all five names; without intervals,
+    all but others)"""
     zero: Sequence[str] | str
     """treatment of rates without errors: none, jeffreys, nist (default: none, jeffreys)"""
     alpha: Sequence[float | str] | float | str
