@@ -82,7 +82,7 @@ def test_groups_that_no_trial_has_anyone_of_are_counted_and_named(trials, speake
     audit = pv.audit({"S": trials}, speakers=absent, **OPTIONS)
     assert without_trials(audit) == {"gender": (2, "x")}
     speakers_of_x = "2 speakers in the speaker table"
-    told = f"1 group by gender has no trials ({speakers_of_x}), so nothing can be said about x"
+    told = f"1 group by gender ({speakers_of_x}) has no trials and cannot be assessed: x"
     assert told in data_notes(audit, NAME)
     assert not without_trials(pv.audit({"S": trials}, speakers=speakers, **OPTIONS))
 

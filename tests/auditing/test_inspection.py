@@ -68,7 +68,11 @@ def test_counts_are_told_in_five_lines_below_their_name(counted):
 @pytest.mark.parametrize(
     ("options", "scores", "lacks"),
     [
-        ({"step": 0.1}, "counted at bins of 0.1", "scores within 0.1 of each other"),
+        (
+            {"step": 0.1},
+            "counted at bins of 0.1",
+            "differences between scores of one bin (width 0.1)",
+        ),
         ({"thresholds": [0.5]}, "counted at thresholds 0.5", "EER, minimum costs"),
     ],
 )
@@ -76,14 +80,14 @@ def test_what_bins_and_thresholds_take_away_is_told(counted, options, scores, la
     words = printed_lines(counted("a.counts", withhold=0, **options))
     assert scores in words
     assert lacks in words
-    assert "withheld: nothing, whatever the number of speakers of a group" in words
+    assert "suppressed: nothing, whatever the number of speakers of a group" in words
 
 
 def test_counts_that_fit_each_other_are_told_so(counted):
     paths = [counted("a.counts", by=["country"]), counted("b.counts", 1, by=["country"])]
     inspection = pv.inspect(*paths)
     assert inspection.problems == ()
-    assert "the 2 files of counts fit each other" in printed_lines(*paths)
+    assert "the 2 files of score counts can be combined" in printed_lines(*paths)
     assert shlex.split(inspection.next)[2:] == [str(path) for path in paths]
 
 

@@ -68,7 +68,7 @@ def test_groups_by_grade_do_not_hide_those_that_differ_in_it(optional):
 def test_two_systems_on_one_list_are_told_of_it_once(optional):
     page = printed_tables(audit({"x": trials(), "y": trials()}), optional)
     assert page.count("parivox trials check") == 1
-    assert "fails the same checks as that of x" in page
+    assert "fails the same checks as the list of x" in page
 
 
 def test_an_endless_ratio_is_written_as_text(optional):

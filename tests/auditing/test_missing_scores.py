@@ -83,8 +83,8 @@ def test_hard_nontarget_trials_of_one_group_lost_come_first() -> None:
     lost = scores["score"].null_count()
     assert first_line == (
         f"Missing scores differ by accent: {100 * lost / 600:#.3g} % of the nontarget trials of "
-        "north have no score, 0 % of south; FPRs count only trials with a score, so they may be "
-        "too high or too low."
+        "north have no score, 0 % of south; FPRs count only trials with a score and may be too "
+        "high or too low."
     )
 
 

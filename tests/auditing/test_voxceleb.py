@@ -133,10 +133,10 @@ def test_every_group_and_nobody_unknown(systems):
         rows = audit.groups.subset(metric="auc", allocation="both").rows()
         assert {row["group"] for row in rows} == {*TABLE_4, "pooled"}
         (unknown,) = (
-            r for r in audit.data if item_in_words(r).endswith("group is unknown or left out")
+            r for r in audit.data if item_in_words(r).endswith("group is unknown or excluded")
         )
         assert unknown["count"] == 0
-        outside = [r["count"] for r in audit.data if "in no group (allocation" in item_in_words(r)]
+        outside = [r["count"] for r in audit.data if "no group" in item_in_words(r)]
         assert sum(outside) == 0 < len(outside)
 
 

@@ -134,7 +134,7 @@ def test_the_command_that_inspect_prints_runs(parivox, tmp_path, name):
         unknown > 0
     )
     assert "--conflicts" not in inspection.stdout
-    assert "ids that differ in case only" not in counts  # a call and a customer may both be 7
+    assert "ids_alike_but_for_case" not in counts  # a call and a customer may both be 7
 
 
 @pytest.mark.slow

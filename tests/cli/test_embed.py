@@ -78,11 +78,12 @@ def test_from_a_folder_to_a_store_and_back_again(embed, home):
     assert completed.returncode == 0, completed.stderr
     assert completed.stdout == (
         "8 of 9 recordings (8 s) are embedded by small in out.\n"
-        "1 failed: 1 silent. An audit counts them as an outcome: see status and reason in "
+        "1 failed: 1 silent. An audit counts these failures: see status and reason in "
         "out/recordings.parquet.\n"
     )
     assert (
-        "3 speakers, by the first folder of the path: anna0, anna1, anna2; say" in completed.stderr
+        "3 speakers, by the first folder of the path: anna0, anna1, anna2; to change"
+        in completed.stderr
     )
     assert "anna" not in completed.stdout
     again = embed("calls", *MINE, "--quiet")
@@ -118,7 +119,7 @@ def test_check_says_whether_a_store_is_whole(embed, home):
     assert embed("calls", *MINE).returncode == 0
     completed = embed("--check", "out")
     assert (completed.returncode, completed.stderr) == (0, "")
-    assert completed.stdout == "out: is whole: 9 recordings, 8 embeddings of 32 values by small.\n"
+    assert completed.stdout == "out: complete: 9 recordings, 8 embeddings of 32 values by small.\n"
     array = np.load(home / "out" / "embeddings.npy")
     np.save(home / "out" / "embeddings.npy", array + 1)
     completed = embed("--check", "out")

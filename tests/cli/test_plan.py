@@ -45,7 +45,7 @@ def test_given_numbers_in_place_of_a_pilot(parivox):
     completed = parivox("plan", *RATE_OPTIONS)
     assert (completed.returncode, completed.stderr) == (0, "")
     assert "FNR, 2 groups of equal size: 33 speakers each with 230 trials" in completed.stdout
-    assert "more speakers, not more trials" in " ".join(completed.stdout.split())
+    assert "add speakers, not trials" in " ".join(completed.stdout.split())
 
 
 def test_json(parivox):

@@ -634,7 +634,7 @@ def test_attributes_of_two_levels_of_a_large_file_may_differ(folder, write, monk
     ages = write("ages.csv", AGES.format("29"))
     inspection = inspect(folder / "scores.csv", folder / "people.csv", ages)
     assert inspection.shared[0].refused is None
-    assert "where they differ, say which is meant, speaker.age or recording.age" in inspection_text(
+    assert "where the values differ, choose one: speaker.age or recording.age" in inspection_text(
         inspection
     )
 
@@ -687,7 +687,7 @@ def test_a_workbook_is_told_with_what_is_hidden_or_not_read(tmp_path, optional):
     book.save(tmp_path / "p.xlsx")
     inspection = inspect(tmp_path / "p.xlsx")
     assert (inspection.files[0].kind, inspection.files[0].rows) == ("speakers", 3)
-    assert "sheet 'Leute', header in row 3, 1 hidden row read like the others" in inspection_text(
+    assert "sheet 'Leute', header in row 3, 1 hidden row read like other rows" in inspection_text(
         inspection
     )
     assert "not read: sheet 'Notizen', not read: hidden sheet 'alt'" in inspection_text(inspection)

@@ -55,8 +55,8 @@ def test_every_comparison_is_counted_once(audit):
     }
     assert sum(audit_overview.verdict_counts.values()) == len(codes) == len(rows) - 2 == 14
     assert audit_overview.comparisons_text == (
-        "14 comparisons, each of a group with all other groups combined; "
-        "two groups compared with each other count once"
+        "14 comparisons: (6 groups + 1 pair of groups) × 2 error types; each group is compared "
+        "with all other groups combined"
     )
 
 
@@ -133,10 +133,7 @@ def test_a_low_p_stands_beside_what_is_not_shown_among_so_many(audited):
 def test_two_groups_of_whom_one_is_the_reference_are_one_comparison(audited):
     audit_overview = overview(audited(by="gender", reference="m", operating_points="fpr=0.01"))
     assert sum(audit_overview.verdict_counts.values()) == 2
-    assert (
-        audit_overview.comparisons_text
-        == "2 comparisons: two groups compared with each other count once"
-    )
+    assert audit_overview.comparisons_text == "2 comparisons: 1 pair of groups × 2 error types"
 
 
 @pytest.mark.slow

@@ -67,9 +67,7 @@ def test_the_summary_says_which_groupings_are_exploratory(audit, printed_summary
 def test_each_groups_own_threshold_is_exploratory(audit, printed):
     assert "EER at group-specific thresholds, exploratory:" in plain(printed(audit))
     assert "EER at group-specific thresholds, exploratory:" in plain(page(audit))
-    assert "How hard each group is for the system at its own threshold, exploratory" in plain(
-        page(audit)
-    )
+    assert "EER of each group at its own threshold, exploratory" in plain(page(audit))
 
 
 def test_what_is_named_leads(named, told_words):
@@ -80,8 +78,9 @@ def test_what_is_named_leads(named, told_words):
 
 
 def test_the_page_says_whether_it_was_named(audit, named):
-    assert "Primary: gender at fpr=0.01, the first of all, as none was named." in plain(page(audit))
-    assert "Primary: nation at eer, named for the audit." in plain(page(named))
+    by_default = "the first grouping and operating point, as none was named"
+    assert f"Primary analysis: gender at fpr=0.01 ({by_default})." in plain(page(audit))
+    assert "Primary analysis: nation at eer (named for the audit)." in plain(page(named))
     assert "--primary nation@eer" in plain(page(named))
 
 

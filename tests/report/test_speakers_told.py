@@ -19,14 +19,14 @@ def speaker_lines_of(folder, *names, files_per_name=1, columns=None):
 def test_people_are_told_with_what_tells_them(tmp_path):
     (line,) = speaker_lines_of(tmp_path, *(f"id{i}" for i in range(83)))
     assert line == (
-        "83 speakers, by the first folder of the path: id0, id1, id10, ...; say otherwise with a "
+        "83 speakers, by the first folder of the path: id0, id1, id10, ...; to change this, use a "
         "table of file and speaker in place of the folder"
     )
 
 
 def test_another_folder_of_the_path_is_offered_and_taken(tmp_path):
     (line,) = speaker_lines_of(tmp_path, "x/anna", "y/bert")
-    assert "; say otherwise with --columns speaker=2 (of the path, from 1), or a table" in line
+    assert "; to change this, use --columns speaker=2 (of the path, from 1), or a table" in line
     lines = speaker_lines_of(tmp_path, columns={"speaker": "2"})
     assert lines == ["2 speakers, by the second folder of the path: anna, bert"]
 
@@ -62,7 +62,7 @@ def test_people_are_not_doubted_for_how_they_are_called(tmp_path):
 def test_a_column_is_named_and_others_are_offered():
     table = pl.DataFrame({"file": [__file__], "spk": ["anna"], "reader": ["bert"]})
     assert list(speaker_lines(read_source(table))) == [
-        "1 speaker, by column 'spk': anna; say otherwise with --columns speaker=NAME (reader)"
+        "1 speaker, by column 'spk': anna; to change this, use --columns speaker=NAME (reader)"
     ]
     lines = list(speaker_lines(read_source(table, columns={"speaker": "reader"})))
     assert lines == ["1 speaker, by column 'reader': bert"]
@@ -72,9 +72,9 @@ def test_that_nothing_tells_speakers_is_said_with_the_mend():
     table = pl.DataFrame({"file": [__file__], "reader": ["bert"]})
     (line,) = speaker_lines(read_source(table))
     assert line == (
-        "no speakers: nothing shows whose the recordings are; state it with --columns speaker=NAME "
-        "(reader)"
+        "no speakers: nothing shows the speakers of the recordings; state them with --columns "
+        "speaker=NAME (reader)"
     )
     flat = Source("x", table.with_columns(speaker=pl.lit(None, pl.String)))
     (line,) = speaker_lines(flat)
-    assert line.endswith("recordings are; state it in a table")
+    assert line.endswith("of the recordings; state them in a table")

@@ -73,10 +73,13 @@ def test_contradicting_rows_are_summed_up(material, printed):
     again["score"][-1] += 1
     options = {"speakers": speakers, "by": "gender", "operating_points": "threshold=1"}
     text = flat(printed(pv.audit({"S": again}, conflicts="exclude", **options)))
-    assert "2 contradictory rows excluded; without / with them: fpr at threshold=1 " in text
+    assert (
+        "2 contradictory rows excluded; metrics without / with these rows: fpr at threshold=1 "
+        in text
+    )
     assert "fnr at threshold=1 " in text
     text = flat(printed(pv.audit({"S": trials}, conflicts="exclude", **options)))
-    assert "No contradictory rows: none were excluded." in text
+    assert "No contradictory rows were excluded." in text
     assert "contradictory rows" not in flat(printed(pv.audit({"S": trials}, **options)))
 
 

@@ -191,7 +191,7 @@ def test_limits_and_people_are_told_where_they_are_asked_for(audited, printed):
 def test_a_named_reference_is_no_group_to_be_judged(audited, printed, lines):
     audit = audited(by=["gender", "nation"], reference="f", operating_points="fpr=0.01")
     assert [line[-1] for line in lines(audit, "f")] == ["reference", "reference"]
-    assert "no verdicts, as f is no group of this grouping" in printed(audit)
+    assert "no verdicts, as this grouping has no group f" in printed(audit)
 
 
 def test_a_class_without_trials_has_no_verdict(material, printed):

@@ -46,7 +46,7 @@ _INTERVAL_MARKS = {
         "interval_may_be_short",
         "the interval may be too narrow: few speakers, or large differences between them",
     ),
-    "+": (THRESHOLD_VARIES, "includes that the threshold was set on these trials"),
+    "+": (THRESHOLD_VARIES, "the interval also accounts for setting the threshold on these trials"),
 }
 """Marks behind intervals, each with the note that it stands for and its explanation."""
 

@@ -67,7 +67,7 @@ def calibration_summary(
         )
         yield from terminal_table(sheet, lines_above=1, lines_below=1)
     if differing:
-        yield text("* its own calibrator differs from the common one")
+        yield text("* the group's own calibrator differs significantly from the common calibrator")
     yield text(
         "Calibration loss: Cllr minus minimum Cllr, corrected because minimum Cllr is fitted "
         "to the same trials. The minimum is 0."
@@ -96,7 +96,7 @@ def _answer_blocks(
             f"one: {group_names}."
         )
     else:
-        words = "One common calibrator: that of no group is shown to differ from it."
+        words = "One common calibrator: no group's calibrator is shown to differ from it."
     yield text(words, style="bold", apart=True)
     gain = next(row for row in calibration.rules.rows() if row["rule"] == PER_GROUP)
     yield text(
@@ -135,7 +135,7 @@ def groups_sheet(rows: Sequence[tuple[Row, Row]], differing: Sequence[str]) -> S
         Column("Cllr"),
         Column("calibration loss"),
         Column("own Cllr"),
-        Column("gain by its own"),
+        Column("gain by own"),
     ]
     sheet = Sheet("Groups with the common calibrator and with their own:", columns)
     for common_row, own_row in rows:

@@ -90,9 +90,7 @@ def _missing_scores_of_grouping(
         f"{percent(lowest['value'])} of {lowest['group']}"
     )
     if trials != MISSING_TARGETS:
-        return (
-            f"{sentence}; FPRs count only trials with a score, so they may be too high or too low"
-        )
+        return f"{sentence}; FPRs count only trials with a score and may be too high or too low"
     rates_if_rejected = [
         _fnr_if_rejected(audit, system, row) for row in (highest, lowest) if row["count"]
     ]
@@ -146,7 +144,7 @@ def thresholds_set_on_audited_trials(audit: Audit) -> Iterator[Caveat]:
         yield Caveat(
             "thresholds set on the audited trials (error rates on others may differ)",
             "The thresholds were set on the audited trials. On other trials the same thresholds "
-            "may give other error rates, and thresholds in use may differ from these",
+            "may give other error rates, and deployed thresholds may differ from these thresholds",
             "points",
         )
 
@@ -159,8 +157,8 @@ def rules_fitted_on_audited_trials(audit: Audit) -> Iterator[Caveat]:
     if fitted_trials and fitted_trials in audited_trials:
         yield Caveat(
             "threshold rules set on the audited trials",
-            "The threshold rules were fitted on the audited trials. Expect worse results for "
-            "other speakers",
+            "The threshold rules were fitted on the audited trials. Results for other speakers are "
+            "likely to be worse",
             "points",
         )
 
@@ -286,12 +284,12 @@ def under_represented_groups(audit: Audit) -> Iterator[Caveat]:
         kind = f"{first_scope.grouping_label} " if len(groupings) > 1 else ""
         words = _small_group_shares(shortfalls, n_groups, kind)
         details = "; ".join(
-            f"for {metric.upper()} {_shortfall_numbers(by_group)}"
+            f"{metric.upper()}: {_shortfall_numbers(by_group)}"
             for metric, by_group in shortfalls.items()
         )
         sentence = (
-            f"{capitalised(words)} at {point}: {details}. Under-represented: "
-            f"{findings.minimums_text(audit)}"
+            f"{capitalised(words)} at {point}. {details}. A group with "
+            f"{findings.minimums_text(audit)} is under-represented"
         )
         yield Caveat(words, sentence, "groups")
 
@@ -317,7 +315,7 @@ def _small_group_shares(shortfalls: Shortfalls, n_groups: int, kind: str) -> str
     words = f"{share} under-represented (too few speakers, errors or pairs)"
     if shortfalls.get("fnr", {}).keys() != shortfalls.get("fpr", {}).keys():
         words += f" for {first_metric.upper()}"
-        words += "".join(f" and {n} for {metric.upper()}" for metric, n in other_counts)
+        words += "".join(f", and {n} for {metric.upper()}" for metric, n in other_counts)
     return words
 
 

@@ -49,22 +49,27 @@ _INTERVALS = {
     "speakers": (
         "closed form over speakers. FNR: jackknife variance, leaving out each speaker "
         "in turn. FPR: the same with both speakers of a trial, minus the variance of "
-        "pairs that is counted twice, and at least three quarters of it. Never below "
-        "the variance of independent trials. Limits: the rates from which the observed "
-        "rate is t standard errors away, with an error that grows as [rate (1 - "
-        "rate)]^0.75; with fewer than 5 errors at least as far as Clopper-Pearson's"
+        "pairs, which is counted twice, and at least three quarters of the jackknife variance. "
+        "The variance is never below that of independent trials. Limits: the rates from which the "
+        "observed rate is t standard errors away, with an error that grows as [rate (1 - "
+        "rate)]^0.75; with fewer than 5 errors, at least as far as the limits of Clopper and "
+        "Pearson"
     ),
     "bootstrap": (
         "Wilson's interval with the effective sample size from the variance over "
         "replicates, Student's t and S - 1 degrees of freedom for S speakers"
     ),
-    "wilson": ("Wilson's, which treats trials as independent and is far too short if they are not"),
+    "wilson": (
+        "Wilson's interval, which treats trials as independent and is far too short if trials are "
+        "dependent"
+    ),
     "clopper-pearson": (
-        "Clopper and Pearson's, which treats trials as independent and is far too "
-        "short if they are not"
+        "Clopper and Pearson's interval, which treats trials as independent and is far too "
+        "short if trials are dependent"
     ),
     "jeffreys": (
-        "Jeffreys', which treats trials as independent and is far too short if they are not"
+        "Jeffreys' interval, which treats trials as independent and is far too short if trials are "
+        "dependent"
     ),
 }
 
@@ -72,8 +77,8 @@ _THRESHOLDS_OF_RATES = {
     "speakers": (
         "the threshold treated as fixed; if it was set on the audited trials, limits "
         "and se of all and pooled use the variance of the rate over replicates that "
-        "set it again (note). The rate that defines the operating point is an exception, "
-        "and without replicates all are"
+        "set it again (note). For the rate that defines the operating point and, without "
+        "replicates, for all rates, the threshold is treated as fixed"
     ),
     "bootstrap": ("the threshold of each replicate, if it was set on the audited trials"),
 }
@@ -103,7 +108,7 @@ _SPOOF_TRIALS = (
 LIMIT_MEASURES = {
     "limit": (
         "the rate and its limit: met if the whole interval is at or below it, not_met "
-        "if it is above"
+        "if the whole interval is above it"
     ),
     "ratio_limit": "the ratio to the first reference and its limit, by the same rule",
     "speakers_above": (
@@ -133,9 +138,11 @@ COMPARISON_MEASURES = {
         "groups that meet the minimums in both: tau_log squared, but not cut off at 0, so it "
         "can be below 0"
     ),
-    "p_more_accurate": "share of replicates in which the pooled value is smaller than the other's",
-    "p_less_spread": "share of replicates in which the spread is smaller than the other's",
-    "p_both": "share of replicates in which both are smaller",
+    "p_more_accurate": (
+        "share of replicates in which the pooled value is smaller than in the other system"
+    ),
+    "p_less_spread": "share of replicates in which the spread is smaller than in the other system",
+    "p_both": "share of replicates in which both the pooled value and the spread are smaller",
 }
 """Measures of ``comparison.csv`` besides those of ``bias.csv`` and ``meta.csv``."""
 
@@ -191,8 +198,8 @@ def all_definitions(
             ),
         },
         "counts": (
-            "audits of score counts lack everything that needs single trials; suppressed "
-            "groups with few speakers are included in all only"
+            "audits of score counts lack all results that need single trials; suppressed "
+            "groups with few speakers are included only in the row all"
         ),
         "failure_rules": FAILURE_RULES,
         "base_metrics": {
@@ -215,8 +222,9 @@ def all_definitions(
         "zero_policies": ZERO_POLICIES,
         "cost_models": cost_models,
         "deployed": (
-            "the operating point of the decisions that were made: from a column, or from a "
-            "threshold for each trial; rows of groups with several thresholds have none"
+            "the operating point at which the decisions were made, read from a decision column or "
+            "from a threshold column. If the trials of a group have several thresholds, its row "
+            "shows no threshold"
         ),
         "score_quantiles": (
             "the smallest score with at least that share of the trials at or below it"
@@ -239,7 +247,7 @@ def uncertainty_definitions(options: Options, *, in_blocks: bool = False) -> dic
         return {}
     definitions: dict[str, object] = {
         "sample": (
-            "speakers are the sample, with all of their trials; both speakers of a "
+            "speakers are the sampling unit, with all of their trials; both speakers of a "
             "nontarget trial count. The recordings of a speaker are not resampled"
         ),
         **_rate_definitions(options),
@@ -320,7 +328,7 @@ def _bootstrap_definitions(options: Options) -> dict[str, object]:
         if not options.bins
         else (
             f"counted in about {options.bins} bins shared by all groups, dense where errors "
-            "are rare; rates at given thresholds are exact, others within the bound in "
+            "are rare; rates at given thresholds are exact; the bound of other rates is in "
             "resolution, bounds, replicates"
         )
     )
@@ -328,8 +336,8 @@ def _bootstrap_definitions(options: Options) -> dict[str, object]:
         "bootstrap": {
             "method": (
                 "vertex bootstrap: speakers are resampled with replacement; the weight of a "
-                "target trial is how often its speaker was drawn, that of a nontarget trial "
-                "the product for both speakers. One replicate serves all systems, lists, "
+                "target trial is how often its speaker was drawn, the weight of a nontarget trial "
+                "is the product for both speakers. Each replicate is used for all systems, lists, "
                 "groupings and measures"
             ),
             "strata": (
@@ -340,7 +348,10 @@ def _bootstrap_definitions(options: Options) -> dict[str, object]:
             "seed": options.seed,
             "thresholds": _THRESHOLDS_IN_DRAWS[options.fixed_threshold],
             "scores": bins,
-            "undefined": "replicates without a value are dropped; above 5 % there is no interval",
+            "undefined": (
+                "replicates without a value are dropped; if more than 5 % are dropped, there is no "
+                "interval"
+            ),
         },
         "base_metrics": (
             "all except rates at operating points: estimate × exp(± t · SD of the "
@@ -360,11 +371,11 @@ def _bootstrap_definitions(options: Options) -> dict[str, object]:
             "values of one attribute"
         ),
         "threshold_bias_cv": (
-            "thresholds set on one half of the group's speakers and used on the other, and "
-            "the reverse, over 20 splits; interval as wide as that of threshold_bias"
+            "thresholds set on one half of the group's speakers and used on the other half, and "
+            "vice versa, over 20 splits; interval as wide as that of threshold_bias"
         ),
         "trend": (
-            "logistic regression on the number of the speaker, or the mean of both; "
+            "logistic regression on the number of the speaker, or the mean of both speakers; "
             "jackknife variance, leaving out each speaker in turn"
         ),
         "meta_measures": (
@@ -381,10 +392,12 @@ def _floor_definitions(options: Options) -> dict[str, object]:
     return {
         "noise_floors": {
             "what": (
-                "the same measure if error rates were equal in all groups, for these speakers "
-                "and trials: mean, value that 95 % of draws do not exceed, and p, the share of "
-                "draws at least as unfair, including the data. For bias measures the distance "
-                "from equal rates, to either side"
+                "the same measure, simulated for these speakers and trials with equal error rates "
+                "in all groups: its mean; the value that 95 % of draws do not exceed (where higher "
+                "is fairer: do not fall below); and p, the share of draws at least as unfair as "
+                "the "
+                "data (the data count as one draw). For bias measures: of the distance from equal "
+                "rates, to either side"
             ),
             "fnr": (
                 "speakers change groups at random (permutation) if all groups have similar "
@@ -392,15 +405,15 @@ def _floor_definitions(options: Options) -> dict[str, object]:
                 "otherwise like fpr"
             ),
             "fpr": (
-                "gamma-multinomial: each group's rate is the common one times a gamma "
-                "variable, whose variance is that between speakers and pairs of speakers "
-                "within groups; the observed errors are distributed again"
+                "gamma-multinomial: each group's rate is the common rate times a gamma "
+                "variable with the variance between speakers and pairs of speakers within groups; "
+                "the observed errors are distributed again"
             ),
             "both": "draws of both rates, independent of each other",
             "draws": options.replicates,
             "zeros": (
-                "half an error instead of none for measures with logarithms; without zero "
-                "policy such a measure has no p if a group has no errors"
+                "in measures with logarithms, a group without errors counts half an error; without "
+                "zero policy, such a measure has no p if a group has no errors"
             ),
             "assumes": "variation between speakers is similar in all groups",
             "refused": (
@@ -410,7 +423,8 @@ def _floor_definitions(options: Options) -> dict[str, object]:
                 "known"
             ),
             "not_exceeded": (
-                "does not show fairness: with few speakers, large differences stay within the floor"
+                "a value within the floor does not show fairness: with few speakers, large "
+                "differences can stay within the floor"
             ),
         },
         "heterogeneity": (
@@ -438,9 +452,8 @@ def _floor_definitions(options: Options) -> dict[str, object]:
             "trials"
         ),
         "var_double_corrected": (
-            "median and, as limits, outer quantiles of the same over binomial draws of the "
-            "effective trials, with both layers of noise removed (Lum, Zhang and Bower "
-            "2022)"
+            "median of var_corrected over binomial draws of the effective trials, with both "
+            "layers of noise removed and outer quantiles as limits (Lum, Zhang and Bower 2022)"
         ),
     }
 
@@ -467,36 +480,39 @@ def _verdict_definitions(options: Options) -> dict[str, object]:
             "is": "model-based, in addition to the observed value; no verdict depends on it",
         },
         "multiplicity": {
-            "p_holm": "Holm: probability of any false claim in the family",
-            "p_bh": "Benjamini and Hochberg, for screens: expected share of false claims",
+            "p_holm": "Holm: controls the probability of any false claim in the family",
+            "p_bh": (
+                "Benjamini and Hochberg, for screens: controls the expected share of false claims"
+            ),
             "family": (
                 "the groups of one grouping, allocation, stratum, metric, operating point, "
                 "measure, reference and zero policy; in verdicts both error types together. "
                 "Two groups, each compared with the other, are one hypothesis"
             ),
             "all_groups": (
-                "in verdicts a row of the system has p of the heterogeneity test (with two "
-                "groups, that of their ratio) and p_holm for both error types. No adjusted p "
-                "is below twice the smallest of all, as one test asks whether groups differ "
-                "and another which"
+                "in verdicts, the row of the system has the p of the heterogeneity test (with two "
+                "groups, the p of their ratio) and p_holm for both error types. No adjusted p is "
+                "below twice the smallest p, as one test asks whether groups differ and other "
+                "tests ask which groups differ"
             ),
             "confirmatory": (
-                "verdicts by the primary grouping at its operating point, under the first "
-                "allocation: Holm limits the probability of any false claim among them; all "
-                "others are exploratory"
+                "verdicts for the primary grouping at the primary operating point, under the first "
+                "allocation. Holm's method limits the probability of any false claim among these "
+                "verdicts; all other verdicts are exploratory"
             ),
         },
         "gates": {
             "inference": f"fewer than {minimums.inference} speakers: no interval and no verdict",
-            "speakers": f"fewer than {minimums.speakers} speakers: not a gated group",
+            "speakers": f"fewer than {minimums.speakers} speakers: the group is below the minimums",
             "errors": (
-                f"fewer than {minimums.errors} effective errors (rate times n_eff): not a gated "
-                "group in this rate"
+                f"fewer than {minimums.errors} effective errors (rate times n_eff): the group is "
+                "below the minimums for this rate"
             ),
             "pairs": (
-                f"fewer than {minimums.pairs} pairs of speakers: can be a gated group in FNR only"
+                f"fewer than {minimums.pairs} pairs of speakers: the group is below the minimums "
+                "for FPR"
             ),
-            "gated": "rows of meta-measures with gated true use the groups above every minimum",
+            "gated": "rows of meta-measures with gated true use the groups that meet the minimums",
         },
         "verdicts": {
             "reference": reference,
@@ -512,15 +528,16 @@ def _verdict_definitions(options: Options) -> dict[str, object]:
                 "addition, the upper limit is below 1"
             ),
             "because_of": (
-                "for a better group: of the other groups, the one without which all others "
-                "together have the lowest rate, if the group is not better by the same rules "
-                "without it; for both error types, if the group differs in nothing else"
+                "for a better group: the worst of the other groups (without it, the remaining "
+                "groups together have the lowest rate), named if the group is not better by the "
+                "same rules once the worst group is left out. For both error types: named if no "
+                "other verdict of worse or better holds for the group"
             ),
             "inconclusive": (
                 "otherwise: the data do not show whether the group is worse, better or equivalent"
             ),
             "differs": (
-                "a group or system that is worse or better in anything, or a system with a "
+                "a group or system with a verdict of worse or better, or a system with a "
                 "significant heterogeneity test; the latter on the condition 'if variation "
                 "between speakers is similar in all groups', unless Welch's test of ln rates, "
                 "which does not need it, is also significant"

@@ -160,11 +160,12 @@ def differences_and_ratios(rates: Mapping[str, Mapping[str, float]]) -> Iterator
             points = f"{100 * difference[metric]:.2g} points"
             range_of[metric] = f"{rates_text}, {points} or {short_number(ratio[metric])} times"
         yield (
-            f"Differences and ratios disagree: in points {by_difference.upper()} varies more "
-            f"({range_of[by_difference]}), in ratios {by_ratio.upper()} does "
+            f"Differences and ratios disagree: in percentage points, {by_difference.upper()} "
+            "varies "
+            f"more ({range_of[by_difference]}); in ratios, {by_ratio.upper()} varies more "
             f"({range_of[by_ratio]}). Small rates have small differences but can have large "
-            "ratios: measures of differences (FDR) depend on the larger rate, measures of "
-            "ratios (IR, GARBE) on both equally."
+            "ratios: measures of differences (FDR) depend on the larger rate, and measures of "
+            "ratios (IR, GARBE) depend equally on both rates."
         )
 
 
@@ -246,14 +247,15 @@ def effect_of_small_groups(joint: Joint) -> Iterator[str]:
             omitted = groups_left_out([large_groups])
             named = f" ({without_groups_text(omitted)})" if omitted else ""
             changed.append(
-                f"{_JOINT_MEASURES[measure]} {p_value(p_of_all)} of all {all_groups['groups']}, "
-                f"{p_value(p_of_large)} of the {large_groups['groups']} above the minimums{named}"
+                f"{_JOINT_MEASURES[measure]} {p_value(p_of_all)} for all {all_groups['groups']} "
+                f"groups, {p_value(p_of_large)} for the {large_groups['groups']} groups that meet "
+                f"the minimums{named}"
             )
     if changed:
         yield (
             f"Small groups change the conclusion: {'; '.join(changed)}. The error "
-            "rates of small groups depend on chance, so rely on the groups above the minimums; "
-            "these show nothing about the small groups."
+            "rates of small groups depend on chance, so rely on the groups that meet the minimums. "
+            "These groups show nothing about the small groups."
         )
 
 
@@ -296,7 +298,7 @@ def system_ranking_disagreements(
             if omitted_groups := groups_left_out([first_row, second_row]):
                 omitted |= dict.fromkeys(omitted_groups)
                 of_all = " against ".join(_value_text(rows.get(False)) for rows in by_gate)
-                words += f" (of all groups {of_all})"
+                words += f" (for all groups {of_all})"
             ranks.append(f"{words}: {fairer_system[measure]} fairer")
         if len(set(fairer_system.values())) > 1:
             names = " and ".join(system_label(scope.system, scope.list) for scope in pair)
@@ -306,8 +308,7 @@ def system_ranking_disagreements(
                 f"By {first_scope.grouping}{covered}, measures rank {names} differently: "
                 f"{'; '.join(ranks)}. "
                 f"{explanations}. With fewer errors overall, differences become smaller, but "
-                "ratios can become larger. These are observed values, not tested against "
-                "chance."
+                "ratios can become larger. The values are observed and not tested against chance."
             )
 
 
@@ -317,7 +318,7 @@ def _covered_groups_text(joint_of_systems: Sequence[Joint], omitted: Sequence[st
         return f", {without_groups_text(omitted)}"
     for joint in joint_of_systems:
         if any(_has_small_groups(joint[measure]) for measure in _JOINT_MEASURES):
-            return ", of all groups, those marked * too"
+            return ", for all groups including those marked *"
     return ""
 
 

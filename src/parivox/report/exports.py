@@ -168,8 +168,8 @@ def log_audit(
     except mlflow.exceptions.MlflowException as error:
         reason = str(error).partition(". ")[0]
         msg = (
-            f"MLflow cannot log to {tracking_uri or 'its default place'} ({reason}); name another "
-            "tracking_uri, or, for a folder, set MLFLOW_ALLOW_FILE_STORE=true"
+            f"MLflow cannot log to {tracking_uri or 'the default tracking URI'} ({reason}); name "
+            "another tracking_uri, or, for a folder, set MLFLOW_ALLOW_FILE_STORE=true"
         )
         raise ConfigError(msg) from error
     return run

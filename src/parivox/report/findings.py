@@ -53,7 +53,6 @@ from parivox.report.audit_queries import (
 from parivox.report.catalogue import (
     counted_text,
     fact_text,
-    finding_text,
     item_text,
     missing_interval_text,
     note_text,
@@ -198,8 +197,7 @@ def differing_groups_text(verdict_rows: Mapping[str, Row]) -> str:
         outcomes.append(f"{n_inconclusive} inconclusive")
     if outcomes:
         return "; ".join(outcomes)
-    first_row = next(iter(verdict_rows.values()))
-    return f"none by more than {first_row['margin']:g} times"
+    return "all groups equivalent"
 
 
 def verdict_text(row: Row) -> str:
@@ -212,17 +210,24 @@ def verdict_text(row: Row) -> str:
 
 def group_figures_text(verdicts: Verdicts, group: str, rates: Rates, point: str) -> str:
     """Return a group's joint sentence with the figures of what differs."""
-    figures = []
+    figures: dict[str, str] = {}
     for metric in error_types_of(verdicts):
         row = verdicts[metric][group]
         if row["verdict"] in {"worse", "better"}:
             rate = percent(rates[group][metric, point]["value"])
             interval = interval_text(row["low"], row["high"])
-            figures.append(
-                f"{metric.upper()} {rate}, {short_number(row['ratio'])} times {interval}, "
+            figures[metric] = (
+                f"{metric.upper()} {rate}, ratio {short_number(row['ratio'])} {interval}, "
                 f"{p_value(row['p_holm'])}{_shrinkage_note(row)}"
             )
-    return f"{finding_text(verdicts[BOTH][group])}: {'; '.join(figures)}"
+    (found, *_) = facts_of_row(verdicts[BOTH][group], "sentence")
+    values = dict(found.values)
+    for metric, words in figures.items():
+        values[metric] = {**values.get(metric, {}), "figures": words}
+    sentence = fact_text(Fact(found.code, values))
+    if any(shrinkage_estimate_text(verdicts[metric][group]) for metric in ERROR_TYPES):
+        sentence += ". Ratios found worse or better with few data tend to be too far from 1"
+    return sentence
 
 
 def shrinkage_estimate(row: Row) -> float | None:
@@ -247,14 +252,11 @@ def shrinkage_estimate_text(row: Row) -> str:
 
 
 def _shrinkage_note(row: Row) -> str:
-    """Return the shrinkage estimate with the reason for it; empty if there is none."""
+    """Return the shrinkage estimate as a clause; empty if there is none."""
     estimate = shrinkage_estimate_text(row)
     if not estimate:
         return ""
-    return (
-        f"; shrinkage estimate {estimate}; ratios found worse or better with few data tend to be "
-        "too far from 1"
-    )
+    return f", shrinkage estimate {estimate}"
 
 
 def interaction_sentences(audit: Audit, scope_filters: Row) -> Iterator[str]:
@@ -268,9 +270,9 @@ def interaction_sentences(audit: Audit, scope_filters: Row) -> Iterator[str]:
     for row, p in zip(rows, holm([row["p"] for row in rows]).tolist(), strict=True):
         if p < level:
             yield (
-                f"{row['metric'].upper()} at {row['operating_point']} is not what the attributes "
-                f"of {row['grouping']} add up to ({p_value(p)}): above it most of all is "
-                f"{row['high_group']}, below it {row['low_group']}."
+                f"{row['metric'].upper()} at {row['operating_point']} is not the sum of the "
+                f"effects of the attributes of {row['grouping']} (adjusted {p_value(p)}): "
+                f"{row['high_group']} is furthest above the sum, {row['low_group']} furthest below."
             )
 
 
@@ -327,7 +329,7 @@ def counts_file_sentences(audit: Audit, system: Row) -> Iterator[str]:
     suppressed = f". {n_suppressed} groups or strata are suppressed" if n_suppressed else ""
     files = "files" if n_files > 1 else "file"
     yield (
-        f"From {n_files} {files} of counts, which do not contain: "
+        f"From {n_files} {files} of score counts, which do not contain: "
         f"{'; '.join(unknown_quantities)}{suppressed}"
     )
 
@@ -468,8 +470,8 @@ def _groups_without_trials_sentence(row: Row) -> str:
     have = "has" if row["value"] == 1 else "have"
     speakers = count_of(row["count"], "speaker")
     return (
-        f"{groups} by {row['grouping']} {have} no trials ({speakers} in the speaker table), so "
-        f"nothing can be said about {note_text(row)}"
+        f"{groups} by {row['grouping']} ({speakers} in the speaker table) {have} no trials and "
+        f"cannot be assessed: {note_text(row)}"
     )
 
 
@@ -539,7 +541,7 @@ def contradictory_rows_text(audit: Audit, system: Row) -> str:
     conflict_rows = audit.data.subset(**system, source="conflicts", grouping="all").rows()
     n_excluded = sum(row["count"] for row in conflict_rows if row["count"] is not None)
     if not n_excluded:
-        return "No contradictory rows: none were excluded."
+        return "No contradictory rows were excluded."
     values_with_rows = _metrics_of_rows(conflict_rows, WITH_CONFLICTS)
     changes = []
     for name, (metric, without_rows) in _metrics_of_rows(conflict_rows, WITHOUT_CONFLICTS).items():
@@ -548,7 +550,7 @@ def contradictory_rows_text(audit: Audit, system: Row) -> str:
             _number_text(metric, number) for number in (without_rows, with_rows)
         )
         changes.append(f"{name} {without_text} / {with_text}")
-    effect = f"; without / with them: {', '.join(changes)}" if changes else ""
+    effect = f"; metrics without / with these rows: {', '.join(changes)}" if changes else ""
     return f"{n_excluded:,} contradictory rows excluded{effect}."
 
 
@@ -587,20 +589,25 @@ def unknown_test_speakers_text(audit: Audit, system: Row) -> tuple[str, str]:
         "trials"
     )
     trials_without_speaker = f"{trials} have no test speaker"
-    consequence = "where they count, FPR has no confidence interval, verdict or noise floor"
+    consequence = "where these trials count, FPR has no interval, verdict or noise floor"
     sentences = [
-        f"{trials_without_speaker}, so the number of people behind them is unknown: {consequence}"
+        (
+            f"{trials_without_speaker}, so the number of speakers behind these trials is unknown: "
+            f"{consequence}"
+        )
     ]
     if SAME_TRIALS in threshold_sources(audit):
         sentences.append("Intervals of FNR treat the threshold as fixed")
     allocation_sentences = {
-        "enrol": "They count for the group of the enrolled speaker (allocation enrol)",
-        "either": "Under allocation either they count for the group of the enrolled speaker alone",
+        "enrol": "These trials count for the group of the enrolled speaker (allocation enrol)",
+        "either": (
+            "Under allocation either, these trials count only for the group of the enrolled speaker"
+        ),
     }
     for allocation in audit.record["options"]["allocate"]:
         in_no_group = (
-            f"Under allocation {allocation} they count in no group of speakers; --allocate enrol "
-            "counts them for the enrolled speaker"
+            f"Under allocation {allocation}, these trials count for no group of speakers; "
+            "--allocate enrol counts them for the enrolled speaker"
         )
         sentences.append(allocation_sentences.get(allocation, in_no_group))
     sentences.append(
@@ -628,8 +635,8 @@ def excluded_trials_text(audit: Audit, system: Row, metric: str) -> str:
         return f"{rows_excluded}: no {trial_class} trials are left"
     if with_rows is None or percent(without_rows) == percent(with_rows):
         return ""
-    with_text = f"{metric.upper()} is {percent(with_rows)} with them"
-    without_text = "" if without_rows is None else f", {percent(without_rows)} without"
+    with_text = f"{metric.upper()} is {percent(with_rows)} with these rows"
+    without_text = "" if without_rows is None else f" and {percent(without_rows)} without them"
     return f"{rows_excluded}: {with_text}{without_text}"
 
 
@@ -816,13 +823,13 @@ def _pair_eer_lines(
     # one group against the other is its ratio to the geometric mean, squared
     ratio, low, high = (float(ratio_row[name]) ** 2 for name in ("value", "low", "high"))
     words = (
-        f"{short_number(ratio)} times {easier} {interval_text(low, high)}, "
-        f"{p_value(ratio_row['p'])}"
+        f"EER of {harder} {short_number(ratio)} times that of {easier} "
+        f"{interval_text(low, high)}, {p_value(ratio_row['p'])}"
     )
     if ratio_row["p"] <= level:
         yield EerLine("the harder group", f"{harder}: {words}", is_shown=True)
     else:
-        yield EerLine("the harder group", f"inconclusive: {harder} {words}")
+        yield EerLine("the harder group", f"inconclusive: {words}")
     yield from (EerLine(row["group"], _eer_text(row)) for row in pair)
 
 
@@ -856,7 +863,7 @@ def _several_eer_lines(
         ratio_row = ratio_of_group[row["group"]]
         direction = "harder" if ratio_row["value"] > 1 else "easier"
         interval = interval_text(ratio_row["low"], ratio_row["high"])
-        ratio = f"{short_number(ratio_row['value'])} times {interval}"
+        ratio = f"ratio {short_number(ratio_row['value'])} {interval}"
         p_text = p_value(ratio_row["p_holm"])
         yield EerLine(
             row["group"], f"{_eer_text(row)}, {ratio}, {p_text}", direction, is_shown=True
@@ -925,7 +932,7 @@ def worst_tenth_sentences(audit: Audit, scope_filters: Row, point: str) -> Itera
     if worst_shares and worst_shares[0] is not None:
         yield (
             f"At {point}, the 10 % of speakers with the most false rejects account for "
-            f"{share_of_speakers(worst_shares[0])} of them; "
+            f"{share_of_speakers(worst_shares[0])} of all false rejects; "
             f"{share_of_speakers(equal_rates_shares[0])} would be expected "
             "if all speakers had the same rate."
         )

@@ -81,7 +81,7 @@ from parivox.report.terminal_grid import Grid
 from parivox.report.words import GAP, add_row, percent, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from rich.console import RenderableType
 
@@ -141,8 +141,8 @@ def _table_blocks(audit: Audit) -> Iterator[RenderableType]:
         rate, score = (max(bound[kind] for bound in bounds) for kind in ("rate", "score"))
         yield text(
             "Scores were counted in bins: error counts at the thresholds shown are exact. EER, "
-            f"minimum cost, AUC and similar are within {rate:.2g} of the exact ones in every "
-            f"group, score shifts within {score:.2g} of a score."
+            f"minimum cost, AUC and similar are within {rate:.2g} of the exact values in every "
+            f"group; score shifts are within {score:.2g} in units of score."
         )
 
 
@@ -197,7 +197,7 @@ def _data_blocks(audit: Audit, system: Row) -> Iterator[RenderableType]:
         yield text(contradictory_rows_text(audit, system))
     same_list_system, failed = list_checks(audit, system)
     if same_list_system:
-        yield text(f"The list fails the same checks as that of {same_list_system}.")
+        yield text(f"The list fails the same checks as the list of {same_list_system}.")
     elif failed:
         group_checks = [row for row in failed if row["id"] in CHECKS_BETWEEN_GROUPS]
         words = [
@@ -211,7 +211,7 @@ def _data_blocks(audit: Audit, system: Row) -> Iterator[RenderableType]:
                 failed_checks_sentence(other_checks, unscored=unscored, also=bool(group_checks))
             )
         else:
-            words.append("For details run parivox trials check.")
+            words.append("For details, run parivox trials check.")
         yield text(" ".join(words))
 
 
@@ -251,7 +251,7 @@ def _grouping_blocks(
         if stratum_rates:
             rates_of_stratum[stratum] = stratum_rates
     if rates_of_stratum:
-        versus = "" if has_intervals else ", x the pooled row of the stratum"
+        versus = "" if has_intervals else ", with ratios to the pooled row of the stratum"
         yield text(f"Within each stratum at {point_name}, same thresholds{versus}:")
         stratum_sheet = (
             strata_table(audit, filters, rates_of_stratum, point_name)
@@ -277,9 +277,7 @@ def _verdict_blocks(
         }
         if not system_verdicts:
             reference = audit.record["options"]["reference"][0]
-            yield text(
-                f"At {point_name}: no verdicts, as {reference} is no group of this grouping."
-            )
+            yield text(f"At {point_name}: no verdicts, as this grouping has no group {reference}.")
             continue
         yield text(
             f"{heading_with_status(audit, f'At {point_name}', point_filters, point_name)}:",
@@ -380,11 +378,12 @@ def _legend(audit: Audit) -> str:
         "do not show whether the group is worse, better or equivalent. Equivalent: the ratio is "
         f"within 1/{options['margin']:g} to {options['margin']:g}, shown at "
         f"{100 * EQUIVALENCE_CONFIDENCE:g} %. "
-        f"{_because_of_note(audit)}* {minimums_text(audit)}: left out of the spread "
-        f"{covered_groups}. Floor: the average, and the limit in 95 % of audits, of a system "
-        "with equal rates in all groups on these speakers. p: how often such a system is at least "
-        "as far off. H (heterogeneity) tests whether groups differ at all; tau_log is the spread "
-        "of groups beyond that of speakers. A value within the floor does not show fairness, as "
+        f"{_because_of_note(audit)}* {minimums_text(audit)}: excluded from the spread "
+        f"{covered_groups}. Floor: mean, and value that 95 % of audits of these speakers stay "
+        "within, if rates are equal in all groups. p: share of such audits with a value at least "
+        "as unfair. H (heterogeneity) tests whether groups differ at all; tau_log is the "
+        "between-group SD of log rates, corrected for sampling noise. A value within the floor "
+        "does not show fairness, as "
         "few speakers can hide large differences. Floors assume that variation between speakers "
         "is similar in all groups."
     )
@@ -405,9 +404,7 @@ def _because_of_note(audit: Audit) -> str:
     has_any = any(row.get("because_of") for row in audit.verdicts)
     if not has_any:
         return ""
-    return (
-        "Better, not without X: better, but not confirmed when X is left out of the other groups. "
-    )
+    return "Better, not without X: better, but not confirmed when group X is left out. "
 
 
 # ---- where there are no intervals
@@ -457,14 +454,21 @@ def _comparison_blocks(audit: Audit) -> Iterator[RenderableType]:
                 yield from terminal_table(split.spreads)
             for metric in dict.fromkeys(metric for metric, *_ in split.ranks):
                 shares = [
-                    f"{quantity} {percent(first_share)} / {percent(second_share)}"
+                    _rank_text(
+                        quantity, dict(zip(pair.names, (first_share, second_share), strict=True))
+                    )
                     for rank_metric, quantity, first_share, second_share in split.ranks
                     if rank_metric == metric
                 ]
                 yield text(
-                    f"  {metric}, share of replicates in which {' / '.join(pair.names)} is better: "
-                    f"{', '.join(shares)}."
+                    f"  {metric}, share of replicates in which each is better: {'; '.join(shares)}."
                 )
+
+
+def _rank_text(quantity: str, share_of_name: Mapping[str, float]) -> str:
+    """Return in which share of replicates each of two systems is better."""
+    shares = ", ".join(f"{name} {percent(share)}" for name, share in share_of_name.items())
+    return f"{quantity} {shares}"
 
 
 # ---- another tool's rules
@@ -486,7 +490,8 @@ def _compatibility_blocks(audit: Audit, system: Row) -> Iterator[RenderableType]
     ]
     differing.sort(key=lambda numbers: -abs(numbers[1] - numbers[2]) / max(numbers[1:]))
     yield text(f"{_BT4VT_DIFFERENCES}.", apart=True)
-    title = f"{len(differing)} of its {len(rows)} values differ from the exact ones; most:"
+    n_differing = f"{len(differing)} of its {len(rows)} values"
+    title = f"{n_differing} differ from the exact values; largest differences:"
     cells = [
         (row["group"], row["metric"], f"{compatible:.6g}", f"{exact:.6g}")
         for row, compatible, exact in differing[:_MAX_COMPATIBILITY_ROWS]

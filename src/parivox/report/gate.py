@@ -54,12 +54,12 @@ _OUTCOME_NAMES = {
 _OUTCOME_STYLES = {FAIL: "worse", PASS: "better"}
 _OUTCOME_HEADS = {FAIL: "not met:", INCONCLUSIVE: "inconclusive:", PASS: "met:"}
 _HINT = (
-    "Inconclusive conditions do not pass. To resolve them, audit more speakers (parivox plan "
-    "--pilot AUDIT --policy FILE calculates how many), or accept them in the policy with a reason "
-    "and a date."
+    "Inconclusive conditions do not pass. To resolve such conditions, audit more speakers (parivox "
+    "plan --pilot AUDIT --policy FILE calculates how many), or accept the groups in the policy "
+    "with a reason and a date."
 )
 _HINT_ABSENT = (
-    "Groups that only one of the two audits has do not pass. Audit both releases with these "
+    "Groups that are in only one of the two audits do not pass. Audit both releases with these "
     "groups, or accept the groups in the policy with a reason and a date."
 )
 
@@ -115,7 +115,7 @@ def _condition_parts(gate: Gate) -> Iterator[tuple[str, str, str]]:
     conditions = sorted(gate.conditions.rows(), key=lambda row: severity.index(row["outcome"]))
     for condition in conditions:
         group_rows = gate.groups.subset(condition=condition["condition"]).rows()
-        words = "no group is looked at"
+        words = "no group was examined"
         if group_rows:
             words = _condition_text(group_rows[0], gate)
         outcome_parts = [

@@ -143,7 +143,7 @@ def _joint_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
     counts_files = [inspected for inspected in inspection.files if inspected.kind == "counts"]
     has_problems = inspection.problems or any(inspected.problems for inspected in counts_files)
     if len(counts_files) > 1 and not has_problems:
-        yield "join", f"the {len(counts_files)} files of counts fit each other"
+        yield "join", f"the {len(counts_files)} files of score counts can be combined"
     for shared in inspection.shared:
         yield "twice", _shared_attribute_text(shared, short_names)
     for problem in inspection.problems:
@@ -163,11 +163,11 @@ def _next_command_lines(inspection: Inspection, n_problems: int) -> Iterator[tup
         if word in _MISSING_FILES
     ]
     if missing:
-        yield "where", f"{'; '.join(missing)}, yet to be given"
+        yield "where", f"{'; '.join(missing)} (still to be given)"
     for difference in inspection.differing:
         words = f"by {difference.by} alone, {_percent_text(difference.share)} of the target trials"
-        words += f" would be in no group, as their sides differ; {difference.instead} is of one"
-        yield "why", f"{words} side, for --within too"
+        words += f" would be in no group, as the two sides differ; {difference.instead} uses one"
+        yield "why", f"{words} side, also for --within"
 
 
 def _file_lines(inspected: FileFindings, *, has_table: bool) -> Iterator[tuple[str, str]]:
@@ -240,11 +240,11 @@ def _file_headline(inspected: FileFindings) -> str:
     if inspected.kind == "unknown" and len(inspected.problems) == 1 and not inspected.own:
         return "cannot be read"
     if is_trials and not inspected.rows:
-        words = "trials, of which none can be read"
+        words = "trials that cannot be read"
     elif inspected.kind == "scores" and "score" not in (inspected.roles or {}):
         words = "decisions on trials"
     if is_trials and enrolments_are_customers(inspected.roles or {}):
-        words += ", a call a row"
+        words += ", one call per row"
     if inspected.counted is not None and inspected.counted.system:
         words += f", of {inspected.counted.system}"
         words += f" on {inspected.counted.list}" if inspected.counted.list else ""
@@ -268,7 +268,9 @@ def _row_count_text(inspected: FileFindings) -> str:
         return ""
     rows = count_of(inspected.rows, "row")
     return (
-        f"; {rows}" if inspected.whole else f"; more than {rows}, of which the first are described"
+        f"; {rows}"
+        if inspected.whole
+        else f"; more than {rows}, of which the first {rows} are described"
     )
 
 
@@ -309,7 +311,7 @@ def _fact_texts(facts: Mapping[str, str]) -> Iterator[str]:
             yield f"separated by {_SEPARATORS.get(detail, detail)}"
         elif fact == "hidden_rows":
             rows = "row" if detail == "1" else "rows"
-            yield f"{detail} hidden {rows} read like the others"
+            yield f"{detail} hidden {rows} read like other rows"
         elif fact == "decimal":
             if detail != ".":
                 yield f"decimals with {detail!r}"
@@ -372,7 +374,7 @@ def _labels_text(inspected: FileFindings) -> str:
     labels = inspected.labels
     if labels is None:
         if inspected.kind == "scores" and "label" not in (inspected.roles or {}):
-            return "none, so trials of one speaker are target ones"
+            return "none, so trials of one speaker are target trials"
         return ""
     words = f"target {labels.target:,}, nontarget {labels.nontarget:,}"
     if bool(labels.target) != bool(labels.nontarget):
@@ -387,9 +389,9 @@ def _labels_text(inspected: FileFindings) -> str:
     if not labels.by:
         return words
     n_unlabelled = inspected.rows - labels.target - labels.nontarget
-    words = f"those of {labels.by}: {words}"
+    words = f"labels of {labels.by}: {words}"
     if n_unlabelled:
-        words += f"; {n_unlabelled:,} {'row has' if n_unlabelled == 1 else 'rows have'} none"
+        words += f"; {n_unlabelled:,} {'row has' if n_unlabelled == 1 else 'rows have'} no label"
     return words
 
 
@@ -406,7 +408,7 @@ def _count_file_lines(
     yield "scores", f"{scores}; with {other_contents}" if other_contents else scores
     groups = _groupings_text(count_file.groupings, "group")
     if count_file.within:
-        groups += f"; and again within {_groupings_text(count_file.within, 'level')}"
+        groups += f"; also within {_groupings_text(count_file.within, 'level')}"
     yield "grouped by", groups
     suppressed = "nothing, whatever the number of speakers of a group"
     if count_file.withheld:
@@ -414,7 +416,7 @@ def _count_file_lines(
         suppressed = f"{_first_names(count_file.withheld)}, {suppression_reason}"
     elif count_file.least:
         suppressed = f"nothing, as no group has fewer than {count_file.least} speakers"
-    yield "withheld", suppressed
+    yield "suppressed", suppressed
     yield "not in it", "; ".join(map(cell_text, count_file.lacks))
 
 
@@ -440,13 +442,13 @@ def _scores_text(inspected: FileFindings) -> str:
         return ""
     words = f"from {scores.low:.4g} to {scores.high:.4g}"
     if scores.distinct < _FEW_SCORES and inspected.rows >= _MANY_ROWS:
-        words += f", only {scores.distinct} different ones"
+        words += f", only {scores.distinct} different scores"
     if scores.auc is None:
         return words
     if scores.auc < _CHANCE_AUC:
         return (
-            f"{words}; targets score lower (AUC {scores.auc:.4g}), as distances do: give "
-            "--distance, or --similarity if they are right"
+            f"{words}; targets score lower (AUC {scores.auc:.4g}), like distances: give "
+            "--distance, or --similarity if higher scores mean the same speaker"
         )
     return f"{words}; targets score higher (AUC {scores.auc:.4g})"
 
@@ -456,7 +458,7 @@ def _column_text(column: InspectedColumn) -> str:
     if column.values is None:
         words = "more than 10,000 values"
     else:
-        words = count_of(column.values, "value") if column.values else "nothing known"
+        words = count_of(column.values, "value") if column.values else "no known values"
     if column.numbers is not None and (column.bands or not column.examples):
         words += f" from {column.numbers[0]:.6g} to {column.numbers[1]:.6g}"
     elif column.examples:
@@ -500,5 +502,5 @@ def _shared_attribute_text(shared: SharedAttribute, short: Mapping[str, str]) ->
         return f"{words}, with the same values"
     choices = " or ".join(f"{level}.{shared.name}" for level in shared.files)
     if shared.refused is None:
-        return f"{words}; where they differ, say which is meant, {choices}"
+        return f"{words}; where the values differ, choose one: {choices}"
     return f"{words}: {shared.refused}"

@@ -122,7 +122,7 @@ def _ratio_table(audit: Audit, first_screen: Overview) -> Iterator[str]:
     yield f"<p>{_escaped(capitalised(ratio_legend(audit)))}. False accepts: {allocation_text}.</p>"
     n_hidden = len(first_screen.groups) - len(groups)
     if n_hidden:
-        yield f"<p>{count_text(n_hidden)} other groups are in the tables below.</p>"
+        yield f"<p>The tables below contain {count_text(n_hidden)} more groups.</p>"
 
 
 def _comparison_cells(comparison: GroupComparison, margin: float) -> Iterator[str]:

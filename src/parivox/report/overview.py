@@ -615,7 +615,10 @@ def _equivalent_sentence(audit: Audit, groups: Sequence[GroupResult], by_groupin
     if not codes:
         return "The same"
     if all(code == "equivalent" for code in codes):
-        return f"All groups{by_grouping} are equivalent: none differs by more than {margin:g} times"
+        return (
+            f"All groups{by_grouping} are equivalent: no rate differs from that of "
+            f"{findings.reference_text(audit)} by more than {margin:g} times"
+        )
     n_conditional = sum(comparison.reason_code == "because_of" for comparison in comparisons)
     better = f" ({n_conditional} better, but not confirmed without the worst group)"
     return (
@@ -1175,39 +1178,48 @@ def _best_system_sentence(
             f"{best}, {rate_of[best]}"
         )
     each = "each " if len(beaten_p_values) > 1 else ""
-    p_text = f"{each}{_largest_p_text(beaten_p_values)}"
+    p_text = f"{each}adjusted {_largest_p_text(beaten_p_values)}"
     if not inconclusive:
         return (
-            f"{best} {than_all}, {rate_of[best]}: fewer than each of {len(outcomes)} others, "
-            f"{p_text}"
+            f"{best} {than_all}, {rate_of[best]}: fewer than each of {len(outcomes)} other "
+            f"systems, {p_text}"
         )
     inconclusive_names = ", ".join(shortened_names(inconclusive, most=_MAX_NAMED))
     return (
-        f"{best} has the lowest observed rate, {rate_of[best]}: it {than_one} than "
-        f"{len(beaten_p_values)} of {len(outcomes)} others ({p_text}); inconclusive against "
-        f"{inconclusive_names}"
+        f"{best} has the lowest observed rate, {rate_of[best]}: {best} {than_one} than "
+        f"{len(beaten_p_values)} of {len(outcomes)} other systems ({p_text}); inconclusive "
+        f"against {inconclusive_names}"
     )
 
 
 def _comparisons_text(audit: Audit, groups: Sequence[GroupResult], n_comparisons: int) -> str:
     """Return how many comparisons there are, and of what."""
-    reference = audit.record["options"]["reference"][0]
-    has_groups = has_pairs = False
+    n_systems, reference = len(systems(audit)), audit.record["options"]["reference"][0]
+    n_groups = n_pairs = 0
     for _, same_grouping in groupby(groups, key=lambda group: group.grouping):
         compared = [
             group
             for group in same_grouping
             if any(comparison.verdict for comparison in group.all_comparisons())
         ]
-        codes = [each.reason_code for group in compared for each in group.all_comparisons()]
         if _is_pair(compared, reference):
-            has_pairs = True
-        elif any(code != IS_REFERENCE for code in codes):
-            has_groups = True
+            n_pairs += 1
+        else:
+            n_groups += sum(
+                any(each.reason_code != IS_REFERENCE for each in group.all_comparisons())
+                for group in compared
+            )
     words = count_of(n_comparisons, "comparison")
-    if has_groups:
-        words += f", each of a group with {findings.reference_text(audit)}"
-    if has_pairs:
-        joint = "; " if has_groups else ": "
-        words += f"{joint}two groups compared with each other count once"
+    # not where some groups lack one of the error types
+    if n_systems * (n_groups + n_pairs) * len(ERROR_TYPES) == n_comparisons:
+        parts = [count_of(n_groups, "group")] if n_groups else []
+        if n_pairs:
+            parts.append(f"{count_of(n_pairs, 'pair')} of groups")
+        of_groups = f"({' + '.join(parts)})" if len(parts) > 1 else "".join(parts)
+        factors = [of_groups, f"{len(ERROR_TYPES)} error types"]
+        if n_systems > 1:
+            factors.insert(0, f"{n_systems} systems")
+        words += f": {' × '.join(factors)}"
+    if n_groups:
+        words += f"; each group is compared with {findings.reference_text(audit)}"
     return words

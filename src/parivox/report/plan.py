@@ -88,8 +88,8 @@ def plan_summary(plan: Plan, *, details: bool = False) -> Iterator[RenderableTyp
             [row for row in list_rows if row["grouping"] in {"all", *shown_groupings}]
         )
     caution = (
-        "Needed numbers are per group, for groups of equal size. All numbers are for one group "
-        "tested alone, if speakers vary as in the pilot."
+        "Needed numbers are per group, for groups of equal size. All numbers assume that one group "
+        "is tested alone and that speakers vary as in the pilot."
     )
     max_groups = max((row["groups"] for row in designs), default=0)
     if max_groups > 2:
@@ -102,7 +102,7 @@ def plan_summary(plan: Plan, *, details: bool = False) -> Iterator[RenderableTyp
         )
     yield text(caution, apart=True)
     if not_shown:
-        yield text(f"Not shown, but in --json: {', '.join(not_shown)}.")
+        yield text(f"Only in --json: {', '.join(not_shown)}.")
 
 
 def _condition_table(plan: Plan) -> Iterator[RenderableType]:
@@ -111,9 +111,9 @@ def _condition_table(plan: Plan) -> Iterator[RenderableType]:
     if not rows:
         return
     yield text(
-        f"Speakers per group that are needed, with probability {settings['power']:g}, for a "
-        f"condition to fail a group at {settings['detect_ratio']:g} times what is allowed, and "
-        "to pass one with the rates of all others:",
+        f"Speakers per group that are needed, with probability {settings['power']:g}, to fail a "
+        f"group at {settings['detect_ratio']:g} times the allowed value, and to pass a group with "
+        "the rates of all other groups:",
         style="bold",
     )
     yield text("")
@@ -203,8 +203,8 @@ def _group_tables(rows: Sequence[Row]) -> Iterator[RenderableType]:
         yield Padding(table, (0, 0, 0, 2))
         if any(row["icc_from"] == "pooled" for row in metric_rows):
             yield text(
-                "  * variation of the speakers of all groups: its own are fewer than 10, or have "
-                "fewer than 30 errors"
+                "  * computed with the variation of the speakers of all groups, as the group has "
+                "fewer than 10 speakers or fewer than 30 errors"
             )
         for (reason,), reason_rows in _rows_by(metric_rows, ("reason",)).items():
             if reason:
@@ -228,13 +228,16 @@ def _design_sentences(rows: Sequence[Row]) -> Iterator[RenderableType]:
             f"correlation within speakers {current['icc']:.2g}, "
             f"{_ICC_SOURCES[current['icc_from']]})."
         )
-        advice = "more speakers, not more trials"
+        advice = "add speakers, not trials"
         if doubled["saved"] > _MIN_WORTHWHILE_SAVING:
-            advice = "more trials help too"
+            advice = "more trials help as well"
+        saved_percent = f"{100 * doubled['saved']:.0f}"
+        saving = f"reduce the number of speakers needed by {saved_percent} %"
+        if saved_percent == "0":
+            saving = "hardly reduce the number of speakers needed"
         yield text(
-            f"{_mean_count_text(doubled['trials_per_speaker'])} trials per speaker instead of "
-            f"{trials_each} would save {100 * doubled['saved']:.0f} % of the speakers: "
-            f"{advice}."
+            f"{_mean_count_text(doubled['trials_per_speaker'])} instead of {trials_each} trials "
+            f"per speaker would {saving}: {advice}."
         )
 
 

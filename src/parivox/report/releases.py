@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _MAX_ROWS, _MAX_NAMED_GROUPS = 20, 6
 _PAIRING_TEXTS = {
     PAIRED: "the same trials, so paired",
-    UNPAIRED: "not shown to be the same trials, so unpaired: intervals are wider",
+    UNPAIRED: "not shown to be the same trials, so unpaired with wider intervals",
 }
 
 
@@ -75,8 +75,8 @@ def changed_group_sentences(changes: Sequence[Row]) -> Iterator[str]:
         n_speakers = count_of(change["at_least"], "speaker")
         yield (
             f"Between {change['before']} and {change['release']}, at least {n_speakers} changed "
-            f"group by {change['grouping']}: the rates of {groups} are compared unpaired, as "
-            "their speakers differ."
+            f"group by {change['grouping']}. The rates of {groups} are compared unpaired, as "
+            "the speakers of these groups differ."
         )
 
 
@@ -110,14 +110,14 @@ def _release_pair_blocks(
     if sheet.rows:
         yield text("")
         yield from terminal_table(sheet, lines_above=1)
-    for code, words in ((NEW, "New groups"), (GONE, "Groups that are gone")):
+    for code, words in ((NEW, "New groups"), (GONE, "Groups no longer present")):
         names = list(dict.fromkeys(row["group"] for row in point_rows if row["pairing"] == code))
         if names:
             named = ", ".join(shortened_names(names, most=_MAX_NAMED_GROUPS))
             yield text(f"{words}: {named}.", apart=True)
     other_points = list(dict.fromkeys(row["operating_point"] for row in rows))[1:]
     if other_points:
-        yield text(f"At {', '.join(other_points)}: --json.", apart=True)
+        yield text(f"Other operating points ({', '.join(other_points)}): --json.", apart=True)
 
 
 def _pairing_text(rows: Sequence[Row]) -> str:
@@ -176,7 +176,7 @@ def _trend_blocks(rows: Sequence[Row]) -> Iterator[RenderableType]:
         and row["group"] != POOLED
     ]
     n_releases = rows[0]["releases"]
-    heading = f"Over {n_releases} releases, at {point}, times with each:"
+    heading = f"Trends over {n_releases} releases at {point}, as ratio per release:"
     yield text(heading, style="bold", apart=True)
     trend_rows.sort(key=lambda row: -row["per_release"])
     for row in trend_rows[:_MAX_ROWS]:

@@ -88,15 +88,15 @@ def speaker_lines(source: Source) -> Iterator[str]:
         remedy = "in a table"
         if source.others:
             remedy = f"with --columns speaker=NAME ({_first_names(source.others)})"
-        yield f"no speakers: nothing shows whose the recordings are; state it {remedy}"
+        yield f"no speakers: nothing shows the speakers of the recordings; state them {remedy}"
         return
     count = count_of(len(speakers), "speaker")
     warnings = [f"warning: {doubt}" for doubt in speaker_doubts(source)]
     remedy = ""
     if source.is_guess and not warnings:
-        remedy = f"; say otherwise with {_other_folders(source)}"
+        remedy = f"; to change this, use {_other_folders(source)}"
     elif source.others and not source.is_guess:
-        remedy = f"; say otherwise with --columns speaker=NAME ({_first_names(source.others)})"
+        remedy = f"; to change this, use --columns speaker=NAME ({_first_names(source.others)})"
     yield f"{count}, by {source.speaker_by}: {_first_names(speakers)}{remedy}"
     yield from warnings
 
@@ -151,15 +151,15 @@ def embedding_lines(run: Embedded) -> Iterator[str]:
     failed = [f"{n:,} {_FAILURES[status]}" for status, n in run.statuses.items() if status != "ok"]
     if failed:
         yield printable(
-            f"{total - n_ok:,} failed: {', '.join(failed)}. An audit counts them as an "
-            "outcome: see "
+            f"{total - n_ok:,} failed: {', '.join(failed)}. An audit counts these failures: see "
             f"status and reason in {run.store.path / 'recordings.parquet'}."
         )
     if run.set_aside:
         yield printable(
-            f"{len(run.set_aside):,} excluded, as their channels differ and none is chosen "
-            f"(first {run.set_aside[0]!r}); give --channel mix, left, right or each, or a "
-            "column channel, and run it again."
+            f"{len(run.set_aside):,} recordings excluded, as their channels differ and no channel "
+            "is "
+            f"chosen (first {run.set_aside[0]!r}); give --channel mix, left, right or each, or a "
+            "column channel, and run the command again."
         )
     yield from map(printable, _duplicate_audio_lines(run))
     for finding in run.store.about["probe"]["findings"]:
@@ -184,7 +184,7 @@ def _duplicate_audio_lines(run: Embedded) -> Iterator[str]:
     if run.staying:
         yield (
             f"{run.staying:,} recordings of earlier runs are not among these, and stay in "
-            f"{run.store.path}; --prune removes them."
+            f"{run.store.path}; --prune removes these recordings."
         )
     if run.pruned:
         yield (
@@ -193,8 +193,8 @@ def _duplicate_audio_lines(run: Embedded) -> Iterator[str]:
         )
     if run.source.speakers and "speaker" not in run.store.table.columns:
         yield (
-            "The speakers of some recordings are not known, so recordings.parquet contains "
-            "none: give all of them, or remove others with --prune."
+            "The speakers of some recordings are unknown, so recordings.parquet contains no "
+            "speakers: give all speakers, or remove recordings of earlier runs with --prune."
         )
     for first_id in speaker_doubts(run.source):
         yield f"Check this: {first_id}."
@@ -205,7 +205,7 @@ def check_lines(store: Store) -> Iterator[str]:
     rows, crops, dimension = store.vectors.shape
     of_crops = f" of {crops} crops" if crops > 1 else ""
     yield printable(
-        f"{store.path}: is whole: {len(store.table):,} recordings, {rows:,} embeddings{of_crops} "
+        f"{store.path}: complete: {len(store.table):,} recordings, {rows:,} embeddings{of_crops} "
         f"of {dimension} values by {store.system['name']}."
     )
 
@@ -240,8 +240,8 @@ def print_scored_pairs(pairs: ScoredPairs, counts: Path, speaker_counts: Path) -
     ]
     sentences += [f"  {sentence}" for sentence in pairs.counts.told_apart()]
     sentences += [
-        f"Their speaker counts are in {speaker_counts}: {len(pairs.speaker_counts):,} rows.",
-        "  It numbers speakers in the order of their table: personal data, not to be shared.",
+        f"Speaker counts are in {speaker_counts}: {len(pairs.speaker_counts):,} rows.",
+        "  This file numbers speakers in the order of their table: do not share personal data.",
     ]
     sentences += [f"  Noted: {fact_text(note)}." for note in pairs.notes]
     sentences.append(f"Next: parivox audit {counts} {speaker_counts}")
@@ -255,11 +255,11 @@ def scoring_lines(scored: Scored) -> Iterator[str]:
     for (stage, status), count in scored.failed.items():
         yield f"  {count:,} trials failed: {_STAGES[stage]} recording {status.replace('_', ' ')}"
     if scored.failed:
-        yield "  Failures have a row, too: an audit counts them by group."
+        yield "  Failures have rows, too: an audit counts failures by group."
     for note in scored.notes:
         yield f"  Noted: {fact_text(note)}."
     if scored.cohort:
-        yield "  Of the cohort's recordings (speakers); a cohort of one group causes bias:"
+        yield "  Recordings (speakers) of the cohort; a cohort of one group causes bias:"
     for attribute, counts_of_group in scored.cohort.items():
         words = ", ".join(
             f"{group} {counts['recordings']:,} ({counts['speakers']:,})"

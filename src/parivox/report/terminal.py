@@ -229,8 +229,8 @@ def _shrinkage_estimates_line(first_screen: Overview) -> Iterator[Text]:
     if estimates:
         words = ", ".join(shortened_names(estimates, most=_MAX_SYSTEMS_ABREAST))
         yield text(
-            "Shrinkage estimates, as ratios found worse or better with few data tend to be too far "
-            f"from 1: {words}."
+            "Shrinkage estimates (with few data, ratios found worse or better tend to be too far "
+            f"from 1): {words}."
         )
 
 

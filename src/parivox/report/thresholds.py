@@ -89,13 +89,13 @@ def _answer_blocks(
         if row["rule"] == PER_GROUP and row["group"] == EVERYONE
     )
     gain = gain_text(pooled_row, is_needed=is_needed)
-    yield text(f"Over all trials it {gain}: {_gain_with_interval(pooled_row)}.")
+    yield text(f"Over all trials, the gain {gain}: {_gain_with_interval(pooled_row)}.")
     worst_row = own_rows[costliest_group(selection)]
-    subject = f"For {worst_row['group']}, the group with the largest cost, it"
+    subject = f"For {worst_row['group']}, the group with the largest cost, the gain"
     gain = gain_text(worst_row, is_needed=worst_row["group"] in differing)
     yield text(f"{subject} {gain}: {_gain_with_interval(worst_row)}.")
     if not differing:
-        yield text("Gains are tested only if such a group is found.")
+        yield text("Gains are tested only if a group is shown to differ.")
 
 
 def _difference(aim: str, n_differing: int, n_groups: int) -> str:
@@ -229,8 +229,8 @@ def _kept_common_lines(
     small = [name for name, row in own_rows.items() if row["reason"]]
     without_difference = [name for name in own_rows if name not in differing and name not in small]
     for names, reason in (
-        (without_difference, "not shown to need another one"),
-        (small, "too few speakers for a group-specific threshold, gain unknown"),
+        (without_difference, "not shown to need another threshold"),
+        (small, "too few speakers for a group-specific threshold, so the gain is unknown"),
     ):
         if names:
             groups = ", ".join(shortened_names(names, most=_MAX_NAMED_GROUPS))
@@ -245,16 +245,18 @@ def side_text(record: Row) -> str:
 def group_needed_note(record: Row, noun: str) -> RenderableType:
     """Return that groups must be known at every decision, and in how many trials they are."""
     n_unknown = record["unknown"]
-    coverage = f"it is known in every trial here; trials without a group use the common {noun}"
+    coverage = (
+        f"the group is known in every trial here; trials without a group use the common {noun}"
+    )
     if n_unknown:
         coverage = (
-            f"it is unknown in {count_text(n_unknown)} of {count_text(record['trials'])} trials, "
-            f"which use the common {noun}"
+            f"the group is unknown in {count_text(n_unknown)} of {count_text(record['trials'])} "
+            f"trials, which use the common {noun}"
         )
     return text(
         f"Note: a group-specific {noun} needs the group of the {side_text(record)} at every "
-        f"decision: {coverage}. A group that is predicted from the voice is wrong more often "
-        f"for some groups, and so is its {noun}.",
+        f"decision: {coverage}. Groups predicted from the voice are wrong more often for some "
+        f"groups than for others, and so are their {noun}s.",
         apart=True,
     )
 

@@ -81,7 +81,7 @@ def check_details(checked: Checked) -> Iterator[RenderableType]:
     checks = _sorted_checks(checked)
     yield _outcome_line(checked.name, checks)
     yield from _head_lines(checked)
-    table = _wrapping_table("check", "", "figure", "asked for", "", right_aligned=(2, 3))
+    table = _wrapping_table("check", "", "value", "required", "", right_aligned=(2, 3))
     for finding in checks:
         table.add_row(*_check_cells(finding), _finding_text(finding, before=f"{finding.what}: "))
     yield Padding(table, (1, 0, 0, 0))
@@ -89,7 +89,7 @@ def check_details(checked: Checked) -> Iterator[RenderableType]:
     for finding in checked.findings:
         if finding.verdict == "told":
             remarks.add_row(text(finding.what), _finding_text(finding))
-    yield text("Worth knowing", style="bold", apart=True)
+    yield text("Remarks", style="bold", apart=True)
     yield remarks
     yield from _speaker_table(checked)
 
@@ -130,7 +130,7 @@ def _speaker_table(checked: Checked) -> Iterator[RenderableType]:
     if "speaker" not in speakers.columns:
         return
     rows = sorted(speakers.rows(), key=lambda row: row["enrol_target"] + row["enrol_nontarget"])
-    table = grid("speaker", "target", "nontarget as enrolment", "as test side", "recordings")
+    table = grid("speaker", "target", "nontarget as enrolment", "nontarget as test", "recordings")
     if len(rows) > 2 * _MAX_NAMED_SPEAKERS:
         rows = [*rows[:_MAX_NAMED_SPEAKERS], *rows[-_MAX_NAMED_SPEAKERS:]]
     for row in rows:
@@ -155,7 +155,7 @@ def _figure_text(finding: Finding) -> str:
     if CHECKS[finding.id].is_share:
         return f"{100 * finding.statistic:.1f} %"
     if not math.isfinite(finding.statistic):
-        return "no bound"
+        return "no limit"
     return f"{finding.statistic:,.2f}" if finding.id == "G3" else f"{finding.statistic:,.0f}"
 
 
@@ -200,7 +200,7 @@ def description_summary(description: Description) -> Iterator[RenderableType]:
             shares = _percent_text(share), _percent_text(None if share is None else 1 - share)
             add_row(table, row["attribute"], *shares, count_text(row["unknown"]))
         yield Padding(table, _INDENTED)
-    yield text("How often things are used", style="bold", apart=True)
+    yield text("Uses of speakers, recordings and utterances", style="bold", apart=True)
     spread = ("least", "median", "most")
     table = grid("", "number", *spread)
     for row in description.tables["reuse"].rows():

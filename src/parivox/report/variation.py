@@ -37,20 +37,20 @@ def variation_summary(variation: Variation) -> Iterator[RenderableType]:
     if variation.left_out:
         counts_text = ", ".join(f"{name} {n:,}" for name, n in variation.left_out.items())
         yield text(
-            f"Left out: {sum(variation.left_out.values()):,} speakers with fewer than "
+            f"Excluded: {sum(variation.left_out.values()):,} speakers with fewer than "
             f"{pairs_per_speaker[-1]:,} pairs of either class ({counts_text})."
         )
     if variation.warning:
         yield text(f"{capitalised(cell_text(variation.warning))}.")
     yield text(
-        f"sd / mean over the {variation.variants} lists, then over {variation.replicates} draws "
-        "of speakers: more pairs reduce the first, more speakers the second."
+        f"SD / mean over the {variation.variants} lists, then over {variation.replicates} draws "
+        "of speakers: more pairs reduce the former, more speakers the latter."
     )
     titles = {
         "eer": "EER",
         "min_cdet": f"minimum cost ({variation.cost.name})",
         "fpr": f"FPR at the common threshold {variation.threshold:.4g}",
-        "fnr": "FNR there",
+        "fnr": f"FNR at the common threshold {variation.threshold:.4g}",
     }
     for metric, title in titles.items():
         yield text(title, style="bold", apart=True)

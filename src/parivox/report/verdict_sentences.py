@@ -105,6 +105,11 @@ _JOINT_VERDICTS = {
 }
 
 
+def _figures(values: Values) -> str:
+    """Return the figures of an error type in parentheses; empty if there are none."""
+    return f" ({values['figures']})" if "figures" in values else ""
+
+
 def _both_error_types(values: Values) -> str:
     if "sfar" in values:
         return _all_error_types(values)
@@ -113,6 +118,7 @@ def _both_error_types(values: Values) -> str:
         return f"false accepts and false rejects {accepts}"
     accepts_words, rejects_words = (
         _JOINT_VERDICTS[values[metric]["verdict"]].format(ERROR_NAMES[metric])
+        + _figures(values[metric])
         + _condition(values[metric])
         for metric in ("fpr", "fnr")
     )

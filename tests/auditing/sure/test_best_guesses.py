@@ -130,7 +130,7 @@ def test_attributes_that_add_up_are_no_news(two_attributes, read_summary):
     (row,) = audit.meta.subset(measure="interaction", metric="fnr").rows()
     assert row["value"] < 0.1
     assert row["p"] > 0.5
-    assert "add up" not in read_summary(audit)
+    assert "is not the sum of" not in read_summary(audit)
 
 
 @pytest.mark.slow
@@ -141,8 +141,8 @@ def test_where_attributes_do_not_add_up_it_is_said_with_the_groups_that_are_off(
     (row,) = audit.meta.subset(measure="interaction", metric="fnr").rows()
     assert (row["high_group"], row["p"] < 0.02) == ("f+y", True)
     summary = read_summary(audit)
-    assert "is not what the attributes of gender+country add up to" in summary
-    assert "above it most of all is f+y" in summary
+    assert "is not the sum of the effects of the attributes of gender+country" in summary
+    assert "f+y is furthest above the sum" in summary
 
 
 def test_groups_by_one_attribute_have_no_interaction(audit):

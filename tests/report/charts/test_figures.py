@@ -142,10 +142,10 @@ def test_whether_groups_passed_the_gates_is_said_as_it_is(small):
             small(["f", "m"], speakers_per_group=6, gates=["speakers=50"]),
         )
     ]
-    assert "Of all groups." in words[0]
-    assert "For groups that are not under-represented; faint: all groups." in words[1]
-    assert "Left out: f (3 speakers)." in words[1]
-    assert "Fewer than two groups are above the minimums" in words[2]
+    assert "Groups: all." in words[0]
+    assert "Groups: those that are not under-represented; faint: all groups." in words[1]
+    assert "Excluded: f (3 speakers)." in words[1]
+    assert "Fewer than two groups meet the minimums" in words[2]
 
 
 def test_png_and_pdf_come_without_a_browser(pair_figures):

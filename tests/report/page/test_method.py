@@ -86,9 +86,9 @@ def test_limits_follow_the_seven_sources_and_are_filled_from_the_data(small):
     assert all(source.sentences for source in sources)
     by_name = {source.name: " ".join(source.sentences) for source in sources}
     assert "By gender: 2 groups, from f with 11 speakers to m with 12." in by_name["Representation"]
-    assert "What the system is for: not supplied." in by_name["Deployment"]
+    assert "Purpose of the system: not supplied." in by_name["Deployment"]
     described_sources = harms(small, read_context({"purpose": "a door"}))
-    assert "What the system is for: a door." in described_sources[-1].sentences
+    assert "Purpose of the system: a door." in described_sources[-1].sentences
 
 
 @pytest.fixture
@@ -124,8 +124,11 @@ def test_opposite_orders_of_the_two_errors_are_told_with_their_correlation(disag
 def test_differences_and_ratios_are_told_apart(disagreeing):
     rates = _rates(a=(0.1, 0.001), b=(0.2, 0.02))
     (sentence,) = disagreeing.differences_and_ratios(rates)
-    assert "in points FNR varies more (10.0 % to 20.0 %, 10 points or 2.0 times)" in sentence
-    assert "in ratios FPR does (0.100 % to 2.00 %, 1.9 points or 20 times)" in sentence
+    assert (
+        "in percentage points, FNR varies more (10.0 % to 20.0 %, 10 points or 2.0 times)"
+        in sentence
+    )
+    assert "in ratios, FPR varies more (0.100 % to 2.00 %, 1.9 points or 20 times)" in sentence
     same_order_rates = _rates("b", a=(0.1, 0.001), b=(0.2, 0.02))
     assert not list(disagreeing.differences_and_ratios(same_order_rates))
 
@@ -146,7 +149,9 @@ def test_measures_that_differ_on_chance_or_by_small_groups_are_told(disagreeing)
     (sentence,) = disagreeing.measures_and_chance(near)
     assert "p-values close to 0.05 on either side are similar evidence" in sentence
     (sentence,) = disagreeing.effect_of_small_groups(joint)
-    assert "FDR p = 0.01 of all 9, p = 0.4 of the 5 above the minimums" in sentence
+    assert (
+        "FDR p = 0.01 for all 9 groups, p = 0.4 for the 5 groups that meet the minimums" in sentence
+    )
 
 
 def test_systems_that_measures_rank_differently_are_told(disagreeing):

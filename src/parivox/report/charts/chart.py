@@ -394,7 +394,7 @@ def undrawn_sentence(scope: ChartScope, max_groups: int) -> str:
     n_groups = len(scope.groups)
     if n_groups <= max_groups:
         return ""
-    return f" Of {n_groups} groups, the {max_groups} with the most speakers are drawn."
+    return f" Only the {max_groups} groups with the most speakers are drawn, of {n_groups}."
 
 
 def systems_to_compare(scope: ChartScope) -> Pair:

@@ -72,9 +72,7 @@ _DOT_RADIUS, _NAME_DISTANCE = 4, 7
 """Pixels from the middle of a dot to its edge, and to its name."""
 
 
-_NO_ERRORS = (
-    " Triangles at an edge: a ratio of 0, as the group has no error there, or an infinite one."
-)
+_NO_ERRORS = " Triangles at an edge: a ratio of 0 (the group has no errors) or an infinite ratio."
 
 
 @chart("compared", drawn_per="pair")
@@ -117,7 +115,7 @@ def against(scope: ChartScope, theme: Theme, *, measure: str = "ratio") -> Drawi
     first_name, second_name = (short_name(subject, 40) for subject in pair)
     measure_label = "Bias" if bias_measure.is_of_references else capitalised(bias_measure.label)
     if bias_measure.is_of_references:
-        dots_show = f"how many times the rate of {reference} it has"
+        dots_show = f"its ratio to {reference}"
     else:
         dots_show = f"{bias_measure.definition},"
     return Drawing(
@@ -125,8 +123,8 @@ def against(scope: ChartScope, theme: Theme, *, measure: str = "ratio") -> Drawi
         f"{measure_label} of {first_name} against {second_name}: "
         f"{shortened(scope.grouping)}"
         + (f" at {shortened(scope.operating_point)}" if bias_measure.is_of_references else ""),
-        f"A dot is a group: {dots_show} in {first_name} (to the "
-        f"right) and in {second_name} (upwards), with both intervals.",
+        f"A dot is a group: {dots_show} in {first_name} (horizontal) and in {second_name} "
+        "(vertical), with both intervals.",
         "On the dashed diagonal both "
         "systems have the same value. Upper right: worse in both; upper left or lower right: worse "
         "in one. Hollow dots, marked *: too few speakers or errors."
@@ -336,8 +334,8 @@ def differences(scope: ChartScope, theme: Theme) -> Drawing:
         theme.styled(vl.side_by_side(panels, 12), view={"stroke": None}),
         f"{first_name} over {second_name}, group by group: {shortened(scope.grouping)} at "
         f"{shortened(scope.operating_point)}",
-        f"Rate with {first_name} divided by rate with {second_name}, for each group, on what "
-        "both share, with confidence interval.",
+        f"Rate with {first_name} divided by rate with {second_name} for each group, on common "
+        "data, with confidence interval.",
         "Left of the dashed line the group has "
         f"fewer errors with {first_name}, right of it with {second_name}. Triangles: the interval "
         "excludes 1, without adjustment for the number of groups. Hollow dots have no interval.",
@@ -434,11 +432,11 @@ def ranks(scope: ChartScope, theme: Theme) -> Drawing:
             {**vl.facets(panel, "p", panels, len(panels), 14), "data": vl.inline_data(rows)}
         ),
         f"Certainty of the ranking: {first_name} and {second_name}, by {shortened(scope.grouping)}",
-        "How often each system has fewer errors, groups that differ less, or both, if other "
-        "speakers had been tested.",
+        "How often each system would have fewer errors, groups that differ less, or both, with "
+        "other speakers.",
         "Each bar shows the percentage of bootstrap replicates: full for "
         f"{first_name}, hollow for {second_name}. The nearer a bar is to full or hollow, the more "
-        "certain the rank; this is no test. Grey: better in one respect only. "
+        "certain the rank; this is not a test. Grey: better in one respect only. "
         "An empty row: the operating point fixes that rate.",
         "; ".join(sentences) + ".",
     )

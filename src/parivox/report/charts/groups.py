@@ -151,7 +151,7 @@ def forest(scope: ChartScope, theme: Theme) -> Drawing:
     rates = {metric: group_rows for metric, group_rows in rates.items() if rows_with_rate[metric]}
     if not rates:
         point = scope.operating_point or "any operating point"
-        msg = f"no group has an error rate at {point}: nothing to draw"
+        msg = f"no group has an error rate at {point}, so nothing can be drawn"
         raise ConfigError(msg)
     groups = groups_to_draw(scope, _MAX_FOREST_GROUPS)
     names = [*map(scope.group_label, groups)]
@@ -177,7 +177,7 @@ def forest(scope: ChartScope, theme: Theme) -> Drawing:
         "Dashed line: all groups pooled. Grey band: 95 % range of a "
         "group's rate if rates were equal in all groups. Triangles: verdict of worse or better. "
         "Hollow dots: too few speakers or errors; groups with such a rate are marked *. An arrow "
-        "from the left: no errors observed, the rate is at most the value at its end."
+        "from the left: no errors were observed, and the rate is at most the value at the tip."
         + undrawn_sentence(scope, _MAX_FOREST_GROUPS),
         "; ".join(sentences) + ".",
     )
@@ -406,7 +406,7 @@ def _rates_within(scope: ChartScope, names: Mapping[str, str]) -> dict[str, list
         if drawn_rows:
             by_metric[metric] = drawn_rows
     if not by_metric:
-        msg = "the audit has no levels; audit again with --within, for example --within channel"
+        msg = "the audit has no strata; audit again with --within, for example --within channel"
         raise ConfigError(msg)
     return by_metric
 
@@ -442,7 +442,7 @@ def failures(scope: ChartScope, theme: Theme) -> Drawing:
                 }
                 by_metric.setdefault(metric, []).append(drawn_row | _interval_fields(row))
     if not by_metric:
-        msg = "the audit knows of no failures; audit again with --failures"
+        msg = "the audit has no failures; audit again with --failures"
         raise ConfigError(msg)
     n_columns = 1 if theme.is_narrow else len(by_metric)
     width = (theme.width - 20 - text_width(group_labels, theme.size)) // n_columns - _COUNTS_WIDTH
@@ -472,8 +472,8 @@ def failures(scope: ChartScope, theme: Theme) -> Drawing:
         theme.styled(theme.arrange(panels, 12), view=_NO_FRAME),
         f"Failures to enrol and to acquire: {shortened(scope.label)} by "
         f"{shortened(scope.grouping)}",
-        "A dot is the share of a group's recordings that could not be used, its line the "
-        "interval; next to it failures and attempts.",
+        "Dots: share of each group's recordings that could not be used; lines: confidence "
+        "intervals; next to them failures and attempts.",
         "Further right is worse." + undrawn_sentence(scope, _MAX_FAILURE_GROUPS),
         "; ".join(sentences) + ".",
     )

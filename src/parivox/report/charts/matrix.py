@@ -75,8 +75,9 @@ def matrix(scope: ChartScope, theme: Theme) -> Drawing:
         theme.styled(vl.layered(layers, data=vl.inline_data(rows), width=side, height=side)),
         f"Cross-group false accepts: {shortened(scope.label)} at "
         f"{shortened(scope.operating_point)}, by {shortened(scope.grouping)}",
-        "A cell is a pair of groups: the darker (on a dark background the brighter), the more "
-        "often a speaker of the row's group is accepted as one of the column's group.",
+        "Each cell is a pair of groups: the darker the cell (on a dark background: the brighter), "
+        "the more often speakers of the row's group are accepted as speakers of the column's "
+        "group.",
         "Steps are equal ratios. Hatched: no such trials in the list."
         + undrawn_sentence(scope, MAX_GROUPS),
         _description(cells, len(scope.groups)),
@@ -161,7 +162,7 @@ def _description(cells: Cells, n_groups: int) -> str:
     )
     return (
         f"{len(ranked)} of {n_groups * n_groups} pairs of groups have trials. "
-        f"Most often taken: {highest}."
+        f"Highest rates: {highest}."
     )
 
 

@@ -58,7 +58,7 @@ _METRIC_LABELS = {"fpr+fnr": "both", "fnr": "FNR", "fpr": "FPR"}
 _ROW_HEIGHT = 17
 _MAX_FLOORS = 4.0
 """Where the axis ends, in noise floors; larger values are drawn there."""
-_ABOVE_FLOOR, _WITHIN_FLOOR = "above the floor", "not above it"
+_ABOVE_FLOOR, _WITHIN_FLOOR = "beyond the floor", "within the floor"
 
 
 @chart("measures", drawn_per="grouping")
@@ -74,7 +74,7 @@ def measures(scope: ChartScope, theme: Theme) -> Drawing:
     if not systems:
         msg = (
             f"no measure of {scope.grouping} has a noise floor at {scope.operating_point}: it "
-            "needs intervals and two groups above the minimums"
+            "needs intervals and two groups that meet the minimums"
         )
         raise ConfigError(msg)
     all_rows = [row for rows in systems.values() for row in rows]
@@ -104,7 +104,7 @@ def measures(scope: ChartScope, theme: Theme) -> Drawing:
     for panel_index, (label, rows) in enumerate(systems.items()):
         above_floor = [row["name"] for row in rows if row["is"] == _ABOVE_FLOOR]
         names = ", ".join(above_floor) or "none"
-        sentences.append(f"{label}: above the floor {names} (of {len(rows)})")
+        sentences.append(f"{label}: beyond the floor {names} (of {len(rows)})")
         for row in rows:
             row["x"] = min(row["x"], axis_end)
             row["words"] = row["v"] if n_columns > 2 else f"{row['v']}, p {row['p']}"
@@ -150,11 +150,13 @@ def _groups_sentence(
     if omitted_groups:
         reasons = ", ".join(omission_reasons(scope.audit, scope.point_filters, omitted_groups))
         description = measured_groups_text(scope.audit, omitted_groups)
-        return f"Of the {n_groups} {description}; in brackets: of all groups. Left out: {reasons}."
+        return (
+            f"Groups: the {n_groups} {description}; in brackets: all groups. Excluded: {reasons}."
+        )
     return (
-        f"Of all {n_groups} groups."
+        f"Groups: all {n_groups}."
         if is_all
-        else f"Of the {n_groups} groups that {NOT_UNDER_REPRESENTED}."
+        else f"Groups: the {n_groups} that {NOT_UNDER_REPRESENTED}."
     )
 
 
@@ -298,9 +300,9 @@ def over_metrics(scope: ChartScope, theme: Theme, *, measure: str = "nrb") -> Dr
         f"{capitalised(meta_measure.definition)}.",
         f"Dots: systems; lines: confidence intervals; grey "
         "ticks: noise floors, where known. "
-        f"Of {_measured_groups(scope)}, or of all where fewer than two are. Rates are "
-        "at one threshold for all, EER and minimum cost at each group's own, so the rows are not "
-        "of one thing. "
+        f"Groups: {_measured_groups(scope)}, or all groups if fewer than two are. Rates use the "
+        "common threshold, EER and minimum cost group-specific thresholds, so the rows are not "
+        "comparable. "
         + (f"Groups without errors are counted by the rule {zero_rules}. " if zero_rules else "")
         + (
             f"{capitalised(meta_measure.fairer)} is fairer."
@@ -449,8 +451,8 @@ def accuracy(scope: ChartScope, theme: Theme) -> Drawing:
         f"{shortened(scope.operating_point)}",
         "Horizontal: pooled error rate.",
         "Vertical: between-group SD of log rates, corrected for "
-        "sampling noise (0.69 corresponds to a twofold difference), of "
-        f"{_measured_groups(scope)}{'; hollow: of all groups' if has_left_out else ''}. Lower "
+        "sampling noise (0.69 corresponds to a twofold difference), for "
+        f"{_measured_groups(scope)}{'; hollow: for all groups' if has_left_out else ''}. Lower "
         "left is best. Bars: confidence intervals. Grey tick: noise floor. The rate that defines "
         "the operating point is the same for all systems.",
         "; ".join(sentences) + ".",

@@ -36,10 +36,10 @@ def reliability(calibration: Calibration, theme: Theme = PAPER) -> Drawing:
         f"{shortened(record['by'])}",
         "Each point stands for trials with similar log-likelihood ratios, of speakers that the "
         "calibrator was not fitted on.",
-        "On the dashed line the ratios are right, below it they are "
-        "too large; lines are intervals. A name is followed by the number of speakers; * marks "
+        "On the dashed line, the ratios are right; below it, they are "
+        "too large. Lines are intervals. A name is followed by the number of speakers; * marks "
         "groups whose own calibrator differs significantly from the common one.",
-        f"{len(rows)} points of {len(panels) - 1} groups and of all.",
+        f"{len(rows)} points of {len(panels) - 1} groups and of all trials.",
     )
 
 

@@ -120,8 +120,8 @@ def distributions(scope: ChartScope, theme: Theme) -> Drawing:
         "Score distributions of target trials (filled) and nontarget trials (outline) by group, "
         "each with the same area.",
         "Trials to the right of a threshold are accepted. If the "
-        "distributions of a group are shifted against those of other groups, a common threshold "
-        "gives it more errors of one type." + undrawn_sentence(scope, _MAX_HILLS),
+        "distributions of a group are shifted relative to other groups, a common threshold gives "
+        "this group more errors of one type." + undrawn_sentence(scope, _MAX_HILLS),
         f"Densities of scores of {len(groups)} groups and of all, with the audited thresholds.",
     )
 
@@ -239,7 +239,7 @@ def boxes(scope: ChartScope, theme: Theme) -> Drawing:
         "confidence interval of the difference between the group's median and that of all trials; "
         "if it excludes the dashed line, the scores of the group are shifted. Target trials "
         "further left are rejected more often, nontarget trials further right are accepted more "
-        "often. Positions are read to within the steps of the shared thresholds."
+        "often. Positions are accurate to the steps of the shared thresholds."
         + undrawn_sentence(scope, _MAX_BOXES),
         "; ".join(sentences) + ".",
     )
@@ -436,11 +436,11 @@ def thresholds(scope: ChartScope, theme: Theme) -> Drawing:
         f"{shortened(scope.grouping)}",
         "Left: minimum-cost threshold of each group; the dashed line is the common threshold, with "
         "the minimum cost of all trials.",
-        "Right: cost of a group at the common threshold over its "
+        "Right: cost of a group at the common threshold divided by its "
         "minimum cost, with interval; 1 means no loss. Dots are at least 1 by construction and "
         "lie further right for small groups. Diamonds do not have this bias: their thresholds "
         "are set on other speakers of the group. Hollow, marked *: too few speakers or errors."
-        + (f" Without interval where it is {missing_reasons}." if missing_reasons else "")
+        + (f" Dots without interval: {missing_reasons}." if missing_reasons else "")
         + undrawn_sentence(scope, _MAX_OWN_THRESHOLDS),
         "; ".join(sentences) + ".",
     )

@@ -187,9 +187,9 @@ def over_fpr(
         theme.styled({**all_panels, "resolve": {"scale": {"strokeWidth": "independent"}}}),
         f"Fairness measures by threshold: {shortened(scope.grouping)}",
         "Above: each measure at every threshold, by increasing FPR.",
-        "Below: its two terms, thick of FPR, thin of FNR; a cross marks where one overtakes the "
-        "other, so that another error type determines the measure from there on. Thin "
-        "vertical lines are the audited points. "
+        "Below: the two terms of the measure (thick: FPR, thin: FNR); a cross marks where the "
+        "larger term changes, so that the other error type determines the measure. Thin vertical "
+        "lines: audited points. "
         + (_INTERVALS_SENTENCE if estimates else "")
         + "FDR: higher is fairer; all others: lower is fairer. "
         + _groups_sentence(scope),
@@ -286,9 +286,10 @@ def terms(scope: ChartScope, theme: Theme, *, measures: Names = None) -> Drawing
         f"Range of fairness measures: {shortened(scope.grouping)}",
         "Above: distribution of each measure over all alpha from 0 to 1 and all thresholds with an "
         f"FPR of {percent(_FPR_RANGE[0])} to {percent(_FPR_RANGE[1])}, scaled to equal peaks.",
-        "Below: its two terms over these thresholds: quartiles (box), 5th to 95th percentile "
+        "Below: the two terms of each measure over these thresholds: quartiles (box), 5th to 95th "
+        "percentile "
         "(lines) and median. The larger term has more weight than alpha suggests. The range is "
-        "that of choices, not of chance. " + _groups_sentence(scope, has_faint=False),
+        "due to choices, not to chance. " + _groups_sentence(scope, has_faint=False),
         "; ".join(sentences) + ".",
     )
 
@@ -413,9 +414,9 @@ def _groups_sentence(scope: ChartScope, *, has_faint: bool = True) -> str:
         )
     )
     if not small_groups:
-        return "Of all groups."
+        return "Groups: all."
     if not covers_same_groups(scope.audit, scope.point_filters):
-        return "For all groups, as other groups are under-represented in other systems."
+        return "Groups: all, as other groups are under-represented in other systems."
     has_judged = [_has_judged_groups(each_scope) for each_scope in scopes]
     if all(has_judged):
         reasons = ", ".join(omission_reasons(scope.audit, scope.point_filters, small_groups))
@@ -423,11 +424,11 @@ def _groups_sentence(scope: ChartScope, *, has_faint: bool = True) -> str:
         if has_several_systems(scope.audit):
             condition = "are not under-represented in any system"
         faint = "; faint: all groups" if has_faint else ""
-        return f"For groups that {condition}{faint}. Left out: {reasons}."
-    sentence = "Fewer than two groups are above the minimums"
+        return f"Groups: those that {condition}{faint}. Excluded: {reasons}."
+    sentence = "Fewer than two groups meet the minimums"
     if any(has_judged):
-        sentence += " in one of these"
-    return f"{sentence}, so the lines there are for all groups, as hints only."
+        sentence += " in a system"
+    return f"{sentence}, so its lines show all groups, as an indication only."
 
 
 def _rates_at_points(

@@ -105,8 +105,8 @@ def _legend(
             f"{all_error_types(audit)}, and not equivalent"
         ),
         (
-            "○ ? inconclusive; with an adjusted p: the interval excludes 1, but the difference is "
-            "not significant after adjustment"
+            "○ ? inconclusive; if an adjusted p is shown, the difference is not significant after "
+            "adjustment"
         ),
     ]
     if any(
@@ -115,7 +115,7 @@ def _legend(
         for comparison in group.all_comparisons()
     ):
         legend.append("grey without sign: the same comparison as the other group’s ▲")
-    legend.append(f"ratio: error rate divided by that of {findings.reference_text(audit)}")
+    legend.append(f"ratio: error rate divided by the rate of {findings.reference_text(audit)}")
     if "fpr" in _events(audit, audit_overview):
         legend.append(
             f"false accepts: {findings.ALLOCATIONS[options['allocate'][0]]}; the enrolled speaker "

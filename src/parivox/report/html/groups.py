@@ -89,9 +89,7 @@ def _scope_section(audit: Audit, scope: Scope) -> dict[str, Any]:
             *findings.worst_tenth_sentences(audit, filters, point),
             *findings.trend_sentences(audit, filters, point),
         ],
-        "own_head": heading_with_status(
-            audit, "How hard each group is for the system at its own threshold", filters
-        ),
+        "own_head": heading_with_status(audit, "EER of each group at its own threshold", filters),
         "own_in_words": list(findings.group_eer_lines(audit, filters)),
         "own": own_threshold_table
         and replace(own_threshold_table, title=f"{own_threshold_table.title}, {scope.label}"),
@@ -136,7 +134,7 @@ def _strata_tables(audit: Audit, scope: Scope, point: str) -> list[Sheet]:
         stratum: stratum_rates for stratum, stratum_rates in rates.items() if stratum_rates
     }
     table = tables.strata_table(audit, scope.filters, known_rates, point)
-    title = f"{scope.label} within each level, at {point} and the same thresholds"
+    title = f"{scope.label} within each stratum, at {point} and the same thresholds"
     return [replace(table, title="").for_report(title)] if table else []
 
 
@@ -203,12 +201,12 @@ def pair_tables(audit: Audit) -> list[Sheet]:
             rows.sort(key=lambda row: -(row["value"] or 0))
             n_omitted = len(rows) - _MAX_PAIRS
             omission = (
-                f"; {n_omitted} more pairs with lower rates are left out" if n_omitted > 0 else ""
+                f"; {n_omitted} more pairs with lower rates are not shown" if n_omitted > 0 else ""
             )
             sheet = Sheet.with_heads(
                 f"False accepts between groups of {system_label(*system.values())} by "
-                f"{grouping} at {point}, "
-                f"without intervals, as pairs of speakers recur in several cells{omission}",
+                f"{grouping} at {point} "
+                f"(no intervals, as the same pairs of speakers are in several cells){omission}",
                 ("Enrolled", "Test", "FPR, %", "Errors", "Trials"),
                 words=(1, 2),
                 is_sortable=True,
@@ -233,7 +231,7 @@ def offender_tables(audit: Audit) -> list[Sheet]:
         key = tuple(row[column] for column in key_columns)
         if key not in sheet_by_key:
             sheet_by_key[key] = Sheet.with_heads(
-                f"Speakers with most errors ({row['metric'].upper()}) of "
+                f"Speakers with the most errors ({row['metric'].upper()}) of "
                 f"{system_label(row['system'], row['list'])} by {row['grouping']} at "
                 f"{row['operating_point']}",
                 ("Group", "Speaker", "Errors", "Trials", "Share of the group's errors, %"),
@@ -301,8 +299,8 @@ def _comparison_section(pair: ComparedPair) -> dict[str, Any]:
     """Return the comparison of two systems, or of one on two lists."""
     sheets = [replace(pair.all_trials, title="").for_report(f"All trials, {pair.label}")]
     ranks = Sheet.with_heads(
-        "How sure the order is: share of the draws of speakers in which either is better, %",
-        ("Of", "Better in", *pair.names),
+        "Certainty of the order: replicates in which each is better, %",
+        ("Compared", "Better in", *pair.names),
         words=(1, 2),
     )
     for grouping in pair.groupings:
@@ -331,8 +329,8 @@ def trial_list_section(audit: Audit) -> dict[str, Any]:
     for list_names, failed in findings.failed_checks(audit):
         label = f"The list of {', '.join(list_names)}"
         sheet = Sheet.with_heads(
-            f"What the list of {', '.join(list_names)} fails",
-            ("Check", "What it asks for", "Found"),
+            f"Failed checks of the list of {', '.join(list_names)} fails",
+            ("Check", "Requirement", "Found"),
             [
                 (
                     failed_check["id"],
@@ -351,8 +349,8 @@ def trial_list_section(audit: Audit) -> dict[str, Any]:
         ]
         lists.append({"label": label, "apart": between_groups, "sheet": sheet if failed else None})
     not_checked = (
-        "The list was not checked: it is too large for memory, or of "
-        "counts. parivox trials check checks it by itself."
+        "The list was not checked, as it does not fit in memory or consists of score counts. To "
+        "check a trial list, run parivox trials check."
     )
     return {
         "lists": lists,
@@ -383,26 +381,26 @@ def _pairing_text(audit: Audit) -> str:
                 "compare speakers of one group"
             )
     if not shares:
-        return "Who is compared with whom: not known of this audit."
+        return "Nontarget trials within and between groups: unknown for this audit."
     if is_within_groups_only:
         consequence = (
-            "Nothing is known of impostors of another group, whom a system mostly tells apart more "
-            "easily."
+            "The audit shows nothing about impostors of other groups, who are usually easier to "
+            "reject."
         )
     else:
         consequence = (
-            "Impostors of another group are mostly told apart more easily, so the fewer of them a "
-            "list holds, the higher is its FPR: compare rates only of lists that are paired alike."
+            "Impostors of other groups are usually easier to reject, so a list with fewer of them "
+            "has a higher FPR: compare rates only between lists with similar shares."
         )
-    return f"Who is compared with whom: {'; '.join(shares)}. {consequence}"
+    return f"Nontarget trials within groups: {'; '.join(shares)}. {consequence}"
 
 
 def _grades_text(audit: Audit) -> str:
     """Return a sentence on whether difficulty grades were audited."""
     names = {*audit.record["groupings"], *(audit.record["options"]["within"] or ())}
     if "grade" in names:
-        return "Trials were graded by how hard they are: see the groups by grade."
+        return "Trials were graded by difficulty: see the groups by grade."
     return (
-        "Trials were not graded by how hard they are (--by grade, or parivox trials grade): where "
-        "groups have trials of unlike difficulty, their rates are not comparable."
+        "Trials were not graded by difficulty (--by grade, or parivox trials grade): rates are not "
+        "comparable between groups whose trials differ in difficulty."
     )

@@ -54,13 +54,13 @@ REFERENCES = {
         "subgroup and threshold bias; sources of harm in speaker recognition"
     ),
     "Hutiri, Gorce and Ding 2022, Design Guidelines for Inclusive Speaker Verification Evaluation "
-    "Datasets": "what a list of trials must hold",
+    "Datasets": "requirements for trial lists",
     "Hutiri, Patel, Ding and Scharenborg, As Biased as You Measure": (
         "base metrics, bias measures and meta-measures, and where they disagree"
     ),
     "Chouchane, Busch, Galdi, Evans and Todisco, A Comparison of Differential Performance Metrics "
     "for the Evaluation of Automatic Speaker Verification Fairness": (
-        "FDR, IR and GARBE side by side"
+        "comparison of FDR, IR and GARBE"
     ),
     "de Freitas Pereira and Marcel 2022; Grother (NIST); Howard et al. 2022": "FDR; IR; GARBE",
     "Suresh and Guttag": "seven sources of harm in the life cycle of machine learning",
@@ -70,7 +70,7 @@ REFERENCES = {
 
 
 _NONE_GIVEN = "none given"
-_ALL_GROUP_FIGURES = "every figure of every group"
+_ALL_GROUP_FIGURES = "all results by group"
 
 
 def method_section(audit: Audit, context: Context | None) -> dict[str, Any]:
@@ -142,8 +142,9 @@ def _options_sheet(audit: Audit) -> Sheet:
 def _hashes_sheet(audit: Audit, context: Context | None) -> Sheet:
     """Return hashes of contents; files are named by their content, not by file names."""
     sheet = Sheet.with_heads(
-        "What was read: SHA-256 of contents, whatever the order of rows, and of the bytes of files",
-        ("What", "SHA-256"),
+        "Input data: SHA-256 of contents (independent of the order of rows) and of the bytes of "
+        "files",
+        ("Input", "SHA-256"),
         words=(1, 2),
     )
     for source in audit.record["inputs"]:
@@ -200,15 +201,15 @@ def command(audit: Audit) -> str:
 STANDARD = "ISO/IEC 19795-10"
 ACT = "AI Act, Annex IV"
 _HARM_MEANINGS = {
-    "Historical": "the data repeat inequalities of the world",
+    "Historical": "the data reflect existing inequalities",
     "Representation": "some groups have too few people in the data to be served, or assessed, as "
-    "well as the others",
-    "Measurement": "what is recorded or labelled differs from what is meant, more for some people "
-    "than for others",
+    "well as other groups",
+    "Measurement": "recordings or labels differ from what they are meant to represent, more for "
+    "some people than for others",
     "Aggregation": "one model or threshold is used for people who differ",
     "Learning": "choices in the training of the system widen differences",
     "Evaluation": "the trial list or the measure does not represent real use",
-    "Deployment": "the system is used in another way than it was audited",
+    "Deployment": "the system is used differently from how it was audited",
 }
 
 
@@ -239,8 +240,8 @@ def harms(audit: Audit, context: Context | None) -> list[Harm]:
 
 
 def _historical(context: Context) -> Iterator[str]:
-    yield "An audit of scores cannot see how its speakers came to be recorded, nor who never was."
-    yield f"How the speakers came to take part: {context.recruitment or NOT_SUPPLIED}."
+    yield "Scores do not show how speakers were recruited, or who was never recorded."
+    yield f"How the speakers were recruited: {context.recruitment or NOT_SUPPLIED}."
 
 
 def _representation(audit: Audit) -> Iterator[str]:
@@ -266,9 +267,9 @@ def _representation(audit: Audit) -> Iterator[str]:
         if small:
             minimums = findings.minimums_text(audit)
             yield (
-                f"Too small to count by {scope.grouping} at {point} ({minimums}): "
-                f"{', '.join(shortened_names(small, most=12))}. No interval can see who is "
-                "not there."
+                f"Under-represented groups by {scope.grouping} at {point} ({minimums}): "
+                f"{', '.join(shortened_names(small, most=12))}. No interval accounts for people "
+                "who are missing from the data."
             )
     for group_sentence in findings.groups_without_trials(audit):
         yield f"{capitalised(group_sentence)}."
@@ -276,33 +277,37 @@ def _representation(audit: Audit) -> Iterator[str]:
     n_unknown = max((row["count"] or 0 for row in unknown_rows), default=0)
     if n_unknown:
         yield (
-            f"Of {count_text(n_unknown)} speakers the group is unknown or left out; they are in no "
-            "group."
+            f"Speakers in no group, because their group is unknown or excluded: "
+            f"{count_text(n_unknown)}."
         )
 
 
 def _measurement(audit: Audit) -> Iterator[str]:
     yield (
-        "Groups are as the speakers' table and the options name them. How an attribute was found "
-        "(said by the person, guessed from a name, a face or a voice) is not in the data."
+        "Groups are taken from the speaker table and the options. The data do not show how an "
+        "attribute was determined (stated by the person, or guessed from a name, a face or a "
+        "voice)."
     )
     if not len(audit.groups.subset(metric="fta")):
         yield (
-            "Failures to enrol and to acquire were not supplied (--failures): people whose "
-            "recordings the system refuses are not among the errors."
+            "Failures to enrol and to acquire were not supplied (--failures): recordings that the "
+            "system refuses are not counted as errors."
         )
     within = audit.record["options"]["within"]
     yield (
-        f"Conditions of recording were looked at: within {', '.join(within)}."
+        f"Recording conditions were examined within strata of {', '.join(within)}."
         if within
-        else "Conditions of recording (device, channel, noise) were not looked at (--within)."
+        else "Recording conditions (device, channel, noise) were not examined (--within)."
     )
 
 
 def _aggregation(audit: Audit) -> Iterator[str]:
     """Return sentences on the cost of the common threshold, and on confounded attributes."""
     names = ", ".join(audit.record["groupings"])
-    yield f"One threshold serves everyone. Groups by {names} were looked at; others may differ."
+    yield (
+        f"One threshold serves everyone. Groups by {names} were examined; groups by other "
+        "attributes may also differ."
+    )
     for scope in scopes(audit):
         small = small_groups(audit, scope.filters)
         # thresholds found on other speakers are free of optimism, so they come first
@@ -320,14 +325,14 @@ def _aggregation(audit: Audit) -> Iterator[str]:
                     interval = f" {interval_text(largest['low'], largest['high'])}"
                     if len(bias_rows) > 1:
                         adjustment_note = (
-                            ", an interval of that group alone, not adjusted for its being the "
-                            "largest"
+                            " The interval is for this group alone and is not adjusted for the "
+                            "selection of the largest ratio."
                         )
                 yield (
-                    f"{scope.label}: the common threshold costs {largest['group']} "
-                    f"{short_number(largest['value'])} times what its own would{interval}, the "
-                    "most of "
-                    f"{count_of(len(bias_rows), 'group')}{adjustment_note}."
+                    f"{scope.label}: for {largest['group']}, the common threshold costs "
+                    f"{short_number(largest['value'])} times as much as a group-specific "
+                    f"threshold{interval}, the largest ratio of "
+                    f"{count_of(len(bias_rows), 'group')}.{adjustment_note}"
                 )
                 break
     sentences = (
@@ -357,44 +362,47 @@ def _evaluation(audit: Audit) -> Iterator[str]:
             ]
             check_ids = ", ".join(source["id"] for source in failed_checks)
             difference_text = (
-                f" The trials of groups are unlike: {'; '.join(between_group_sentences)}."
+                f" The trials of groups differ: {'; '.join(between_group_sentences)}."
                 if between_group_sentences
                 else ""
             )
             yield f"The list of {', '.join(names)} fails the checks {check_ids}.{difference_text}"
     if points_text := findings.thresholds_set_here_text(audit):
-        yield f"{points_text} found on the audited trials: other trials would give other ones."
+        yield f"{points_text} set on the audited trials: other trials would give other thresholds."
     for source in audit.record["inputs"]:
         system = {"system": source["system"], "list": source["list"]}
         reason = findings.missing_interval_reason(audit, system)
         if reason:
-            yield f"Nothing is said of chance for {system_label(*system.values())}: {reason}."
+            label = system_label(*system.values())
+            yield f"{label}: not shown whether groups differ beyond chance ({reason})."
     for scope in scopes(audit):
         verdicts = verdicts_by_metric(audit, scope.filters)
         rows = [row for by_group in verdicts.values() for row in by_group.values()]
         inconclusive = {row["group"] for row in rows if row["verdict"] == "inconclusive"}
         all_groups = {row["group"] for row in rows}
         if inconclusive:
+            verb = "is" if len(inconclusive) == 1 else "are"
             yield (
-                f"{scope.label}: of {len(inconclusive)} of {len(all_groups)} groups it can't be "
-                "told, for one error or operating point at least, whether they fare worse or "
-                "better than the rest; that is no finding that they fare alike."
+                f"{scope.label}: {len(inconclusive)} of {len(all_groups)} groups {verb} "
+                "inconclusive "
+                "for at least one error type or operating point. Inconclusive does not mean "
+                "equivalent."
             )
 
 
 def _deployment(audit: Audit, context: Context) -> Iterator[str]:
-    yield f"What the system is for: {context.purpose or NOT_SUPPLIED}."
-    yield f"On whom it will be used: {context.population or NOT_SUPPLIED}."
-    points = ", ".join(dict.fromkeys(row["operating_point"] for row in audit.operating_points))
+    yield f"Purpose of the system: {context.purpose or NOT_SUPPLIED}."
+    yield f"Population on which the system will be used: {context.population or NOT_SUPPLIED}."
+    points = " and ".join(dict.fromkeys(row["operating_point"] for row in audit.operating_points))
     chooser = context.threshold.chosen_by or NOT_SUPPLIED
     yield (
-        f"Audited at {points}; who chose that for use: {chooser}. Another threshold, another "
-        "answer."
+        f"Audited at {points}. Who chose the operating point for deployment: {chooser}. Another "
+        "threshold may give other results."
     )
-    yield "Rates are of single trials. " + (
+    yield "Rates are for single trials. " + (
         "Spoof accepts are for the attacks of this list; other attacks may be accepted more often."
         if "sfar" in error_types(audit)
-        else "Nothing is said of spoofed or replayed speech."
+        else "The audit does not cover spoofed or replayed speech."
     )
 
 
@@ -439,24 +447,24 @@ def _standard_items(audit: Audit, context: Context) -> list[Item]:
         findings.threshold_sources(audit) - {SAME_TRIALS}
     )
     has_intervals = any(audit.groups.to_dict()["interval"])
-    shift_section = "definitions; the figures: groups.csv of the audit"
+    shift_section = "definitions; values: groups.csv of the audit"
     return [
         ("Who was tested: speakers, groups, trials", "the data", "data", True),
         (
-            "How the speakers were recruited, and of which population",
+            "How the speakers were recruited, and from which population",
             "the context",
             "context",
             is_of_known_people,
         ),
         (
             "Failures to enrol, by group",
-            "recordings that failed",
+            "failures to enrol and to acquire",
             "failures",
             _has_metrics(audit, "fte"),
         ),
         (
             "Failures to acquire, by group",
-            "recordings that failed",
+            "failures to enrol and to acquire",
             "failures",
             _has_metrics(audit, "fta"),
         ),
@@ -474,7 +482,7 @@ def _standard_items(audit: Audit, context: Context) -> list[Item]:
         ),
         (
             "Time per trial, by group",
-            "recordings that failed",
+            "failures to enrol and to acquire",
             "failures",
             _has_metrics(audit, "seconds"),
         ),
@@ -514,7 +522,7 @@ def _act_items(audit: Audit, context: Context) -> list[Item]:
         ),
         (
             "2 Test reports, dated and signed",
-            "the end, to be signed by hand",
+            "the sign-off at the end",
             "signature",
             has_rates,
         ),

@@ -96,7 +96,7 @@ def _scope_section(audit: Audit, scope: Scope) -> dict[str, Any]:
         elif not point_rows:
             missing_sentence = "No verdicts: no operating point has a threshold."
         else:
-            missing_sentence = f"No verdicts, as {reference} is no group of this grouping."
+            missing_sentence = f"No verdicts, as this grouping has no group {reference}."
     eer_lines = list(findings.group_eer_lines(audit, scope.filters))
     unusual_groups = [f"{line.label} {line.direction}" for line in eer_lines if line.direction]
     first_line = eer_lines[0].text if eer_lines else ""
@@ -122,7 +122,9 @@ def _point_section(audit: Audit, scope: Scope, point_row: Row, rates: Rates) -> 
         for group in differing[:_MAX_GROUPS]
     ]
     if len(differing) > _MAX_GROUPS:
-        groups.append((f"{len(differing) - _MAX_GROUPS} more", "differ: see the table of groups"))
+        n_more = len(differing) - _MAX_GROUPS
+        verb = "differs" if n_more == 1 else "differ"
+        groups.append((f"{n_more} more", f"{verb}: see the table of groups"))
     summary, sentences = [], []
     for metric, words in error_types(audit).items():
         if has_rate(metric, point, rates):
@@ -184,38 +186,40 @@ def _choice_sentences(audit: Audit, context: Context) -> Iterator[str]:
     origin = (
         f"given to the audit: {', '.join(operating_points)}"
         if operating_points
-        else "left to Parivox's defaults"
+        else "the defaults of Parivox"
     )
-    yield f"Operating points: {origin}; {_chooser_text(context.threshold)}."
+    yield f"Operating points: {origin}. {_chooser_text(context.threshold, 'operating points')}."
     if primary := findings.primary_question_text(audit):
         origin = (
-            "named for the audit" if options["primary"] else "the first of all, as none was named"
+            "named for the audit"
+            if options["primary"]
+            else "the first grouping and operating point, as none was named"
         )
-        yield f"Primary: {primary}, {origin}."
+        yield f"Primary analysis: {primary} ({origin})."
     if points_text := findings.thresholds_set_here_text(audit):
-        yield f"{points_text} found on the audited trials themselves" + (
-            "; a threshold chosen elsewhere would give other rates."
+        yield f"{points_text} set on the audited trials" + (
+            "; thresholds from other data would give other rates."
             if findings.unusual_points(audit)
-            else ", so the pooled rate that they hold is met exactly here; a threshold chosen "
-            "elsewhere would not meet it exactly."
+            else ", so the pooled rate that defines each threshold is met exactly; thresholds from "
+            "other data would not meet this rate exactly."
         )
     chosen_by = audit.record["groupings_chosen_by"]
     names = ", ".join(audit.record["groupings"])
-    origin = "given to the audit" if chosen_by == "user" else f"not given, so taken: {chosen_by}"
-    yield f"Groups: {names}, {origin}; {_chooser_text(context.groups)}."
+    origin = "given to the audit" if chosen_by == "user" else f"by default, {chosen_by}"
+    yield f"Groups: {names} ({origin}). {_chooser_text(context.groups, 'groups')}."
     margin, reference = f"{options['margin']:g}", findings.reference_text(audit)
     yield (
-        f"Margin: ratios from 1/{margin} to {margin} times {reference} are taken not to matter; "
-        f"{_chooser_text(context.margin)}."
+        f"Equivalence margin: ratios to {reference} from 1/{margin} to {margin}. "
+        f"{_chooser_text(context.margin, 'margin')}."
     )
 
 
-def _chooser_text(choice: Choice) -> str:
+def _chooser_text(choice: Choice, subject: str) -> str:
     """Return who made a choice, by the context file."""
     choice_text = _choice_text(choice)
     if not choice_text:
-        return f"who chose it: {NOT_SUPPLIED}"
-    return f"the context file says: chosen by {choice_text}"
+        return f"Who chose the {subject}: {NOT_SUPPLIED}"
+    return f"Chosen, according to the context file, by {choice_text}"
 
 
 def context_caveats(context: Context | None) -> list[Caveat]:
@@ -261,9 +265,9 @@ def _system_section(audit: Audit, name: Row) -> tuple[str, str, list[str]]:
     speakers_text = "" if speakers is None else f" of {count_of(speakers, 'speaker')}"
     recordings_text = findings.recordings_text(audit, name)
     description = (
-        f"{count_text(first_row['target_trials'])} target trials (a person against themselves) and "
-        f"{count_text(first_row['nontarget_trials'])} nontarget trials (against someone else)"
-        f"{speakers_text}{recordings_text and f' in {recordings_text}'}. Over all of them: "
+        f"{count_text(first_row['target_trials'])} target trials and "
+        f"{count_text(first_row['nontarget_trials'])} nontarget trials"
+        f"{speakers_text}{recordings_text and f' in {recordings_text}'}. Over all trials: "
         f"{findings.pooled_metrics_text(rows_of_all)}"
     )
     return system_label(*name.values()), description, findings.data_notes(audit, name)

@@ -214,7 +214,7 @@ class _PointRates(NamedTuple):
         """Return a rate with its interval or else its counts, and a star below a minimum."""
         row = self.rates.get(group, {}).get((metric, self.point))
         if row is None:
-            return Cell(UNDEFINED, reason="no one: there is no such group")
+            return Cell(UNDEFINED, reason="there is no such group")
         if row["value"] is None:
             return Cell(UNDEFINED, reason=reason_text(row))
         verdict_row = self.verdicts.get(metric, {}).get(group)
@@ -314,7 +314,7 @@ def _rates_reading(audit: Audit, cell_rows: Sequence[Row]) -> str:
 
 
 _CELL_READING = (
-    "In each cell the rate in percent, with its interval, else with errors/trials. "
+    "Each cell: rate in percent with its interval or, without interval, with errors/trials. "
     f"* under-represented; {UNDEFINED} no such group, or no trials."
 )
 
@@ -373,7 +373,7 @@ def crosstabs(audit: Audit, filters: Row, point: str) -> list[Sheet]:
                 rows,
                 f"{_CELL_READING} {trials_text(audit, [(filters, point)])}",
                 [
-                    f"No margin of {attribute}, which is not a grouping of the audit: add --by "
+                    f"No margin for {attribute}, as it is not a grouping of the audit: add --by "
                     f"{attribute}."
                     for attribute in missing_margins
                 ],

@@ -70,7 +70,7 @@ def operating_points(audit: Audit, deployed: Mapping[tuple[str, str], str]) -> S
             Column("FPR", unit="%", key="fpr"),
             Column("FNR", unit="%", key="fnr"),
             Column("Cost", key="cost"),
-            Column("Found on", key="source", is_words=True),
+            Column("Set on", key="source", is_words=True),
         ),
     )
     for row in audit.operating_points.subset(within="").rows():
@@ -191,9 +191,9 @@ def _ratio_cells(row: Row, reference: str) -> tuple[Cell, Cell, Cell]:
     if row["reason"] == IS_REFERENCE:
         return Cell("1"), Cell(""), Cell("")
     if row["reason"] == "undefined_ratio":
-        reason = f"no ratio: {reference} has no errors, or no trials"
+        reason = f"no ratio, as {reference} has no errors or no trials"
     elif row["reason"] == "no_interval":
-        reason = f"no interval: the group or {reference} has too few speakers or errors"
+        reason = f"no interval, as the group or {reference} has too few speakers or errors"
     else:
         reason = inconclusive_text(row if row["reason"] else {**row, "reason": "no_p"})
     ratio = None if row["ratio"] in {None, math.inf} else row["ratio"]
@@ -278,7 +278,7 @@ def _reading_text(audit: Audit, filters: Row, point: str) -> str:
         )
     return (
         f"FNR: target trials rejected; FPR: nontarget trials accepted{_spoof_reading(audit)}; "
-        f"ratio: the rate divided by that of {reference_text(audit)}. {interval_sentence} "
+        f"ratio: the rate divided by the rate of {reference_text(audit)}. {interval_sentence} "
         f"{trials_text(audit, [(filters, point)])}"
     )
 
@@ -340,7 +340,7 @@ def _notes(
     for row in cells:
         if row["value"] is None:
             cause = inconclusive_text(row)
-            sentence = f"No {row['metric'].upper()}, as there are {cause}"
+            sentence = f"No {row['metric'].upper()} ({cause})"
             groups_by_sentence.setdefault(sentence, []).append(row["group"])
     yield from (
         f"{sentence}: {', '.join(groups)}." for sentence, groups in groups_by_sentence.items()

@@ -33,8 +33,8 @@ _UNMARKED, _JUDGED_IN_ALL, _OF_ALL = "without *", "judged in all", "of all"
 _NO_FLOORS = "Without intervals, the part due to chance is unknown."
 _FLOORS = (
     "Equal: mean and noise floor (95 %) if rates were equal in all groups, for these speakers "
-    "and trials; p: probability of a value at least as unfair. A value within the floor does not "
-    "show fairness."
+    "and trials; p: probability of a value at least as unfair in this case. A value within the "
+    "floor does not show fairness."
 )
 
 
@@ -43,7 +43,7 @@ def row_measure(row: Row) -> MetaMeasure:
     measure = MEASURES.get(row["measure"])
     if isinstance(measure, MetaMeasure):
         return measure
-    return MetaMeasure(id=row["measure"], label=row["measure"], definition="a measure of your own")
+    return MetaMeasure(id=row["measure"], label=row["measure"], definition="a user-defined measure")
 
 
 def _undefined_reason(row: Row) -> str:
@@ -131,7 +131,7 @@ def measures_in_report(audit: Audit, filters: Row, point: str) -> list[Sheet]:
         ("Further measures", ("further",)),
     ):
         sheet = Sheet.with_heads(
-            f"{title} of how much groups differ",
+            f"{title} of differences between groups",
             (
                 "Measure",
                 "Groups",
@@ -149,7 +149,7 @@ def measures_in_report(audit: Audit, filters: Row, point: str) -> list[Sheet]:
         )
         if omission_sentences and sheet.rows:
             sheet = replace(
-                sheet, notes=[*sheet.notes, f"Left out: {', '.join(omission_sentences)}."]
+                sheet, notes=[*sheet.notes, f"Excluded: {', '.join(omission_sentences)}."]
             )
         if sheet.rows:
             sheets.append(sheet.without_empty_columns())
@@ -236,7 +236,7 @@ def measures_on_paper(audit: Audit, filters: Row, point: str) -> Sheet:
     notes = []
     if omitted_groups:
         reasons = ", ".join(omission_reasons(audit, point_filters, omitted_groups))
-        notes.append(f"Left out: {reasons}.")
+        notes.append(f"Excluded: {reasons}.")
     notes += _missing_on_paper(rows)
     return Sheet(
         f"{system}: spread over {filters['grouping']} at {point}, {groups_text}",
@@ -322,8 +322,8 @@ def spread_table(audit: Audit, filters: Row) -> tuple[Sheet | None, list[str]]:
         if any(by_gate[True]["value"] is not None for by_gate in rows_by_measure.values()):
             column_blocks = {_JUDGED_IN_ALL if is_shared else _UNMARKED: True, _OF_ALL: False}
         else:
-            groups_text = "judged in all systems" if is_shared else _UNMARKED
-            title = f"There are too few groups {groups_text} for a spread. For all groups:"
+            groups_text = "judged in all systems" if is_shared else "above the minimums"
+            title = f"Too few groups are {groups_text} to compute a spread. For all groups:"
     heads = [GAP + head for name in column_blocks for head in ("n", name, "floor, 95 %", "p")]
     sheet = Sheet.with_heads(title, ("spread", *heads, f"{GAP}fairer"))
     n_block_columns = len(heads) // len(column_blocks)
@@ -345,7 +345,8 @@ def spread_table(audit: Audit, filters: Row) -> tuple[Sheet | None, list[str]]:
     notes += _missing_sentences(rows_by_measure, column_blocks, _missing_p_reason, "No p")
     if is_shared:
         notes.append(
-            f"Not judged in all: {', '.join(omission_reasons(audit, filters, omitted_groups))}."
+            "Not judged in all systems: "
+            f"{', '.join(omission_reasons(audit, filters, omitted_groups))}."
         )
     return (sheet if sheet.rows else None), notes
 
