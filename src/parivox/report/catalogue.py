@@ -131,7 +131,7 @@ SENTENCES: dict[str, SentenceTemplate] = {
     "zero_reference": SentenceTemplate("the value of the reference is 0"),
     "zero_over_zero": SentenceTemplate("0 divided by 0"),
     "zero_own_min": SentenceTemplate("the minimum cost of the group is 0"),
-    "infinite_value": SentenceTemplate("a value is infinite"),
+    "infinite_value": SentenceTemplate("the value or the reference is infinite"),
     "too_few_points": SentenceTemplate("too few operating points"),
     "not_converged": SentenceTemplate("the fit did not converge"),
     # what a reader must know of an interval
@@ -231,13 +231,6 @@ SENTENCES: dict[str, SentenceTemplate] = {
         "fewer than three groups meet the minimums in both systems or lists"
     ),
     "held_by_operating_point": SentenceTemplate("fixed by the operating point"),
-    "undefined_value": SentenceTemplate("the value of the group is undefined"),
-    "undefined_reference": SentenceTemplate("the reference is undefined"),
-    "zero_reference": SentenceTemplate("the reference is 0"),
-    "zero_own_min": SentenceTemplate("the minimum of the group is 0"),
-    "zero_over_zero": SentenceTemplate("0 divided by 0"),
-    "zero_cell": SentenceTemplate("a value is 0"),
-    "infinite_value": SentenceTemplate("the value or the reference is infinite"),
     # verdicts
     **VERDICT_SENTENCES,
     # minimums, limits and trends
