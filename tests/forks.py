@@ -108,9 +108,13 @@ def run(words, environment, numbers, streams):
         setattr(sys, f"__{name}__", stream)
     if words[:1] == ["-P"]:  # as of Python: a script
         sys.argv = words[1:]
-        runpy.run_path(words[1], run_name="__main__")
+        status = 0
+        try:
+            runpy.run_path(words[1], run_name="__main__")
+        except SystemExit as end:
+            status = end.code
         sys.stdout.flush()
-        os._exit(0)
+        os._exit(status)  # at once: nothing is open
     if AFTER in os.environ:
         signal.setitimer(signal.ITIMER_PROF, float(os.environ[AFTER]))  # which nothing catches
     exec(os.environ.get(PRELUDE, ""), {})
