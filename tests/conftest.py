@@ -66,7 +66,10 @@ SLOW = {"bank", "bt4vt_data", "chromium", "torch", "whole"}
 """Fixtures that take seconds: a browser, networks, real lists, audits with every option."""
 
 
-TOGETHER = ("h_page", "chromium", "whole", "forking", "pages", "reproduced")
+TOGETHER = (
+    *("h_page", "chromium", "whole", "forking", "pages", "reproduced"),
+    "trials_and_speakers",  # of tests/auditing/test_many_groupings.py
+)
 """Fixtures whose tests stand together, and first: one worker makes them, no long test is last."""
 
 

@@ -54,14 +54,14 @@ def content(folder):
     return {path.name: path.read_bytes() for path in paths}
 
 
-def environment(home, **more):
-    """A task's: `parivox` is in the PATH.
+def environment(home, program=None, **more):
+    """A task's: `parivox` is in the PATH, one that starts anew or a program that is given.
 
     What chooses how numbers are added up is kept, as last digits differ by it.
     """
-    program = home / "bin" / "parivox"
-    if not program.exists():
-        program.parent.mkdir()
+    if program is None:
+        program = home / "bin" / "parivox"
+        program.parent.mkdir(exist_ok=True)
         program.write_text(f'#!/bin/sh\nexec {sys.executable} -m parivox "$@"\n')
         program.chmod(0o755)
     path = f"{program.parent}:/usr/bin:/bin"
@@ -77,22 +77,22 @@ def ran(words, **more):
     return subprocess.run(words, capture_output=True, text=True, timeout=120, check=False, **more)
 
 
-def test_arrays_make_the_bytes_of_one_run(folder, audit_content, tmp_path):
+def test_arrays_make_the_bytes_of_one_run(folder, audit_content, program, tmp_path):
     """Each pass has every task; one is given twice, and one is killed and given again.
 
     Tasks are of either engine in turn, which differ by where they find their number.
     """
     engines = itertools.cycle(ENGINES.items())
 
-    def task(number, part_count=N):
+    def task(number, part_count=N, program=program):
         script, name = next(engines)
-        env = environment(tmp_path, **{name: str(number)})
+        env = environment(tmp_path, program, **{name: str(number)})
         return [EXAMPLES / script, folder, str(part_count)], {"env": env}
 
     def merged():
-        words = [sys.executable, "-m", "parivox", "shards", "merge", str(folder)]
+        words = [program, "shards", "merge", str(folder)]
         out = ("--out", str(tmp_path / "audit"), "--quiet")
-        return ran([*words, *out], env=environment(tmp_path))
+        return ran([*words, *out], env=environment(tmp_path, program))
 
     for number in (1, 2):
         words, more = task(number)
@@ -100,7 +100,7 @@ def test_arrays_make_the_bytes_of_one_run(folder, audit_content, tmp_path):
     done = merged()
     assert done.returncode == 2
     assert "counts of 1 of 3 parts are missing (3); run them again" in done.stderr
-    words, more = task(3)
+    words, more = task(3, program=None)  # one that dies by what kills it
     process = subprocess.Popen(words, **more, stderr=subprocess.DEVNULL)
     time.sleep(0.4)
     process.kill()
