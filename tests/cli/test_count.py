@@ -60,8 +60,8 @@ def test_the_summary_says_what_counts_inconclusive(days, parivox):
     output = " ".join(done.stdout.split())
     assert "60 target and 375 nontarget trials." in output
     assert (
-        "From 2 files of score counts, which do not contain: results by speaker or recording; speakers; "
-        "trials that occur in several files."
+        "From 2 files of score counts, which do not contain: results by speaker or recording; "
+        "speakers; trials that occur in several files."
     ) in output
     assert "No confidence intervals: score counts do not identify speakers." in output
 

@@ -225,7 +225,7 @@ def group_figures_text(verdicts: Verdicts, group: str, rates: Rates, point: str)
     for metric, words in figures.items():
         values[metric] = {**values.get(metric, {}), "figures": words}
     sentence = fact_text(Fact(found.code, values))
-    if any(shrinkage_estimate_text(verdicts[metric][group]) for metric in ERROR_TYPES):
+    if any(shrinkage_estimate_text(verdicts[metric][group]) for metric in error_types_of(verdicts)):
         sentence += ". Ratios found worse or better with few data tend to be too far from 1"
     return sentence
 

@@ -377,6 +377,8 @@ def _labels_text(inspected: FileFindings) -> str:
             return "none, so trials of one speaker are target trials"
         return ""
     words = f"target {labels.target:,}, nontarget {labels.nontarget:,}"
+    if labels.spoof:
+        words += f", spoof {labels.spoof:,}"
     if bool(labels.target) != bool(labels.nontarget):
         words += f" (only {'FNR' if labels.target else 'FPR'} can be audited)"
     if labels.by == "speakers" and (only_column := only_customer_column(inspected.roles or {})):
@@ -388,7 +390,7 @@ def _labels_text(inspected: FileFindings) -> str:
         return f"none, so determined by the speakers of both sides: {words}"
     if not labels.by:
         return words
-    n_unlabelled = inspected.rows - labels.target - labels.nontarget
+    n_unlabelled = inspected.rows - labels.target - labels.nontarget - labels.spoof
     words = f"labels of {labels.by}: {words}"
     if n_unlabelled:
         words += f"; {n_unlabelled:,} {'row has' if n_unlabelled == 1 else 'rows have'} no label"

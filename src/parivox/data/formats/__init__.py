@@ -279,15 +279,15 @@ def _check_holds_trials(content: SourceBytes) -> None:
             "these"
         )
         if lines.spoofing_label_position > 1:
-            label = f"${lines.spoofing_label_position + 1}"
-            program = f'{label} != "spoof" {{print $1, $2, {label}}}'
+            columns = [f"${i + 1}" for i in (0, 1, *lines.spoofing_positions)]
             remedy = (
-                "give the scores as a file of their own, and the other rows as --trials: awk "
-                f"'{program}' {shlex.quote(content.name)} prints them"
+                "give the scores as a file of their own, and the columns of a SASV protocol as "
+                f"--trials: awk '{{print {', '.join(columns)}}}' {shlex.quote(content.name)} "
+                "prints them"
             )
         msg = (
-            f"{content.name}: its rows contain bonafide or spoof, as protocols of ASVspoof do; "
-            f"Parivox audits trials of two voices, without spoofed ones: {remedy}"
+            f"{content.name}: its rows contain bonafide or spoof, as protocols of ASVspoof do, in "
+            f"columns of no known format: {remedy}"
         )
         raise DataError(msg)
     if are_scores_without_ids(content.head):

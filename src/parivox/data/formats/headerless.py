@@ -199,6 +199,17 @@ class TextSample:
                 return position
         return -1
 
+    @property
+    def spoofing_positions(self) -> list[int]:
+        """Return the columns of attacks, which hold ``bonafide`` too, and of labels."""
+        label_position = self.spoofing_label_position
+        return [
+            position
+            for position in range(2, self.width)
+            if position == label_position
+            or any(cell.lower() == "bonafide" for cell in self.column(position))
+        ]
+
     def are_decisions(self) -> bool:
         r"""Whether each row is two ids and a decision, which needs a header.
 

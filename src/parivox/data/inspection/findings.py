@@ -67,6 +67,7 @@ class LabelFindings:
     nontarget: int
     # source of the labels: a trial list; ``speakers`` if no file has any; empty for this file
     by: str = ""
+    spoof: int = 0
 
 
 @dataclass(frozen=True)

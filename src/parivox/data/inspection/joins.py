@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from parivox.core.counts import NONTARGET, SPOOF, TARGET
 from parivox.core.key_sums import count_distinct
 from parivox.data.attributes import parse_attribute, unknown_cells
 from parivox.data.columns import (
@@ -428,7 +429,10 @@ def _with_labels(
     scores = trials.findings.scores
     if scores is not None:
         scores = replace(scores, auc=auc_where_labelled(trials.rows.score, label))
-    labels = LabelFindings(int((label == 1).sum()), int((label == 0).sum()), label_source)
+    n_target, n_nontarget, n_spoof = (
+        int((label == class_code).sum()) for class_code in (TARGET, NONTARGET, SPOOF)
+    )
+    labels = LabelFindings(n_target, n_nontarget, label_source, n_spoof)
     findings = replace(trials.findings, labels=labels, scores=scores)
     return replace(trials, findings=findings, rows=trials.rows._replace(label=label))
 

@@ -209,6 +209,7 @@ class ProposedAudit:
             columns=self.columns or None,
             format=self.format if source.findings.format == self.format else None,
             attributes=[attribute for name in names for attribute in _attributes(name)],
+            takes_spoof=True,
         )
 
     def _adopt_speaker_column(self, trials: TrialSet) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.core.counts import Counts
+from parivox.core.counts import NONTARGET, SPOOF, TARGET, Counts
 from parivox.core.key_sums import count_distinct
 from parivox.core.separation import auc
 from parivox.data.attributes import side_keys, trial_key
@@ -416,7 +416,9 @@ def _speaker_rule(rule: str, speaker: pl.Series, rows: EncodedRows) -> SpeakerRu
 def _label_counts(rows: EncodedRows) -> LabelFindings:
     """Return the numbers of trials by label."""
     return LabelFindings(
-        target=int((rows.label == 1).sum()), nontarget=int((rows.label == 0).sum())
+        target=int((rows.label == TARGET).sum()),
+        nontarget=int((rows.label == NONTARGET).sum()),
+        spoof=int((rows.label == SPOOF).sum()),
     )
 
 
@@ -454,7 +456,7 @@ def add_score_warnings(trials: InspectedTrials) -> InspectedTrials:
     distinct_scores, score_index = np.unique(-score if is_distance else score, return_inverse=True)
     target, nontarget = (
         np.bincount(score_index, is_of_class, minlength=distinct_scores.size).astype(np.int64)
-        for is_of_class in (label == 1, label != 1)
+        for is_of_class in (label == TARGET, (label != TARGET) & (label != SPOOF))
     )
     if is_distance:
         distinct_scores = -distinct_scores
