@@ -1,0 +1,97 @@
+"""Lists with spoof trials on the command line: an audit, its report, and what refuses them."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+N_SPEAKERS = 16
+
+
+@pytest.fixture(scope="module")
+def spoofed(tmp_path_factory):
+    """Scores as SASV writes them, their protocol with attacks, and tables."""
+    home, draw = tmp_path_factory.mktemp("spoofed"), np.random.default_rng(3)
+    scores, protocol, utterances = [], [], ["utterance,speaker"]
+    for i in range(N_SPEAKERS):
+        speaker = f"S{i:02}"
+        trials = [("target", speaker, 2.0)] * 12
+        trials += [("nontarget", f"S{(i + 1 + k) % N_SPEAKERS:02}", -1.0) for k in range(8)]
+        trials += [("spoof", speaker, 1.5 if i % 2 else -0.5)] * 24
+        for k, (label, caller, mean) in enumerate(trials):
+            test = f"u{i:02}-{k:02}"
+            attack = f"A0{k % 3}" if label == "spoof" else "bonafide"
+            scores.append(f"{speaker} {test} {draw.normal(mean):.3f} {label}")
+            protocol.append(f"{speaker} {test} {attack} {label}")
+            utterances.append(f"{test},{caller}")
+    people = ["speaker,gender", *(f"S{i:02},{'fm'[i % 2]}" for i in range(N_SPEAKERS))]
+    for name, lines in {
+        "scores.txt": scores,
+        "protocol.txt": protocol,
+        "utterances.csv": utterances,
+        "speakers.csv": people,
+    }.items():
+        (home / name).write_text("\n".join(lines) + "\n")
+    return home
+
+
+FILES = ("scores.txt", "--utterances", "utterances.csv", "--speakers", "speakers.csv")
+
+
+def test_an_audit_has_a_third_error_type(parivox, spoofed):
+    words = ("audit", *FILES, "--trials", "protocol.txt", "--by", "gender")
+    limit = ("--limit", "sfar=10%", "--fail-on", "not-met", "--report", "page.html")
+    points = ("--operating-point", "threshold=0.5", "--operating-point", "min-adcf")
+    done = parivox(*words, *points, *limit, "--cost", "adcf1", cwd=spoofed, process=True)
+    assert done.returncode == 1, done.stderr  # as a limit is not met
+    assert "704 trials (192 target, 128 nontarget, 384 spoof), 16 speakers" in done.stdout
+    assert "Limit of 10 % on SFAR" in done.stdout
+    found = re.search(r"Spoof accepts are more frequent among (\w+) than among (\w+)", done.stdout)
+    assert found is not None
+    assert found.groups() == ("m", "f")
+    assert "Spoof accepts (SFAR)" in done.stdout
+    words = " ".join(done.stdout.split())
+    assert "spoof accepts hold for the attacks of this list only" in words
+    page = (spoofed / "page.html").read_text(encoding="utf-8")
+    assert "Spoof accepts (SFAR): spoofed recordings accepted" in page
+    assert "They do not include spoof accepts." in page
+    assert "all three error types" in page
+    assert "both error types, and not equivalent" not in page
+
+
+def test_all_tables_have_the_third_error_type(parivox, spoofed):
+    words = ("audit", *FILES, "--by", "gender", "--operating-point", "sfar=0.25")
+    done = parivox(*words, "-v", cwd=spoofed)
+    assert done.returncode == 0, done.stderr
+    assert "SFAR (spoof accepts): % of spoof trials accepted" in done.stdout
+    assert "25 % of spoof trials are accepted" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("count", *FILES, "--by", "gender", "--out", "counts"),
+        ("thresholds", *FILES, "--by", "gender"),
+        ("calibrate", *FILES, "--by", "gender"),
+        ("trials", "check", *FILES, "--by", "gender"),
+        ("trials", "convert", "protocol.txt", "--to", "csv", "--out", "list.csv"),
+        ("shards", "plan", *FILES, "--by", "gender", "--shards", "2", "--out", "plan"),
+    ],
+)
+def test_other_commands_refuse_spoof_trials_by_name(parivox, spoofed, words):
+    done = parivox(*words, cwd=spoofed)
+    assert done.returncode == 2
+    assert "remove the spoof trials, which only parivox audit takes" in done.stderr
+
+
+def test_lists_without_spoof_trials_have_no_such_cost_or_rate(parivox, spoofed):
+    lines = (spoofed / "scores.txt").read_text().splitlines()
+    bona_fide = [line for line in lines if "spoof" not in line]
+    (spoofed / "bona.txt").write_text("\n".join(bona_fide) + "\n")
+    words = ("audit", "bona.txt", *FILES[1:], "--by", "gender")
+    done = parivox(*words, "--cost", "adcf1", cwd=spoofed)
+    assert (done.returncode, "includes spoof trials" in done.stderr) == (2, True)
+    done = parivox(*words, "--operating-point", "sfar=0.1", cwd=spoofed)
+    assert "no operating point has a threshold (no spoof trials)" in done.stdout

@@ -1,0 +1,161 @@
+"""Lists with spoof trials in each format that has them, and what contradicts itself in them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from parivox.core.counts import TRIAL_CLASSES
+from parivox.data.speakers import read_speakers
+from parivox.data.trials import read_trials
+from parivox.errors import DataError
+
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors_spoof.json").read_text(encoding="utf-8"))
+PEOPLE = {"id": ["LA_0007", "LA_0015", "LA_0020"], "gender": ["f", "m", "f"]}
+
+
+def rows_of(trials):
+    """Enrolment, test, score and class of each trial."""
+    ids = list(trials.utterance_ids)
+    (partition,) = trials.partitions()
+    cells = (partition.enrol, partition.test, partition.score, partition.trial_class)
+    return {
+        (ids[enrol], ids[test]): (float(score), TRIAL_CLASSES[code])
+        for enrol, test, score, code in zip(*cells, strict=True)
+    }
+
+
+def wanted_rows(name):
+    rows = VECTORS[name]["expected"]["enrol_test_score_label_attack"]
+    return {(enrol, test): (score, label) for enrol, test, score, label, _ in rows}
+
+
+def read(source, **options):
+    return read_trials(source, system="", list_="", takes_spoof=True, **options)
+
+
+def named(names):
+    return read_speakers({"id": sorted(names), "group": ["x"] * len(names)})
+
+
+@pytest.mark.parametrize(
+    ("name", "format_name"),
+    [
+        ("S11.1_format_sasv", "sasv"),
+        ("S11.3_format_sasv2022-scores", "sasv-protocol"),
+        ("S11.7_format_espnet", "espnet-spoof"),
+    ],
+)
+def test_scores_are_read_as_the_vectors_say(tmp_path, name, format_name):
+    file = tmp_path / "scores.txt"
+    text = VECTORS[name]["inputs"]["text"]
+    file.write_text(text)
+    wanted = wanted_rows(name)
+    options = {"speakers": named({enrol for enrol, _ in wanted})}
+    if format_name == "espnet-spoof":  # whose enrolments are utterances
+        speakers = {utterance for pair in wanted for utterance in pair}
+        table = {"utterance": sorted(speakers), "speaker": sorted(speakers)}
+        table["speaker"] = [
+            "E_0101" if utterance in {"E_000001", "E_000002"} else utterance
+            for utterance in table["utterance"]
+        ]
+        options = {"speakers": named(set(table["speaker"])), "utterances": table}
+    trials = read(file, **options)
+    assert trials.provenance[0]["format"] == format_name
+    assert rows_of(trials) == wanted
+    assert trials.n_spoof == sum(label == "spoof" for _, label in wanted.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "format_name"),
+    [
+        ("S11.2_format_sasv-protocol", "sasv-protocol"),
+        ("S11.6_format_asvspoof5-trials", "asvspoof5-trials"),
+    ],
+)
+def test_protocols_give_the_labels_of_scores_without_them(tmp_path, name, format_name):
+    wanted = wanted_rows(name)
+    (tmp_path / "trials.txt").write_text(VECTORS[name]["inputs"]["text"])
+    lines = [f"{enrol} {test} {i + 0.5}" for i, (enrol, test) in enumerate(wanted)]
+    (tmp_path / "scores.txt").write_text("\n".join(lines))
+    scores = {
+        "speaker": [enrol for enrol, _ in wanted],
+        "utt": [test for _, test in wanted],
+        "score": [i + 0.5 for i in range(len(wanted))],
+    }
+    trials = read(
+        scores,
+        trials=tmp_path / "trials.txt",
+        columns={"enrol": "speaker", "enrol_speaker": "speaker", "test": "utt"},
+        speakers=named({enrol for enrol, _ in wanted}),
+    )
+    assert trials.provenance[1]["format"] == format_name
+    assert {pair: label for pair, (_, label) in rows_of(trials).items()} == {
+        pair: label for pair, (_, label) in wanted.items()
+    }
+
+
+def test_a_column_of_labels_says_spoof_in_any_table():
+    text = VECTORS["S11.8_format_delimited"]["inputs"]["text"].split()
+    head, *rows = (line.split(",") for line in text)
+    table = {name: [row[i] for row in rows] for i, name in enumerate(head)}
+    table["enrol_speaker"] = ["LA_0007"] * 3
+    table["test_speaker"] = ["LA_0007", "LA_0015", ""]
+    trials = read(table, speakers=read_speakers(PEOPLE))
+    assert rows_of(trials) == wanted_rows("S11.8_format_delimited")
+    assert trials.n_without_test_speaker == 0  # of nontarget trials
+    words = {"target": "H1", "nontarget": "H2", "spoof": "fake"}
+    table["label"] = ["H1", "H2", "fake"]
+    assert rows_of(read(table, columns=words, speakers=read_speakers(PEOPLE))) == rows_of(trials)
+
+
+def test_attacks_belong_to_spoof_trials():
+    table = {
+        "enrol": ["m", "m"],
+        "test": ["u", "v"],
+        "enrol_speaker": ["LA_0007"] * 2,
+        "test_speaker": ["LA_0007", ""],
+        "score": [0.5, 0.25],
+        "label": ["target", "spoof"],
+        "attack": ["A07", "A08"],
+    }
+    with pytest.raises(DataError, match="'A07' is an attack on no spoof trial; only spoof trials"):
+        read(table, speakers=read_speakers(PEOPLE))
+    table["attack"] = ["bonafide", "A08"]
+    assert read(table, speakers=read_speakers(PEOPLE)).n_spoof == 1
+
+
+def test_a_spoofed_recording_is_in_no_bona_fide_trial():
+    table = {
+        "enrol": ["m", "m", "m"],
+        "test": ["u", "v", "w"],
+        "enrol_speaker": ["LA_0007"] * 3,
+        "test_speaker": ["LA_0007"] * 3,
+        "score": [0.5, 0.25, 0.5],
+        "label": ["target", "spoof", "spoof"],
+    }
+    table["enrol"] += ["n"]
+    table["test"] += ["w"]
+    table["enrol_speaker"] += ["LA_0007"]
+    table["test_speaker"] += ["LA_0007"]
+    table["score"] += [0.75]
+    table["label"] += ["target"]
+    with pytest.raises(DataError, match=r"'w' is spoofed in .* and in a bona fide trial, too"):
+        read(table, speakers=read_speakers(PEOPLE))
+    kept = read(table, speakers=read_speakers(PEOPLE), conflicts="exclude")
+    assert (kept.n_trials, kept.n_spoof) == (3, 1)
+
+
+def test_spoof_trials_are_refused_unless_they_are_asked_for():
+    table = {
+        "enrol": ["m", "m"],
+        "test": ["u", "v"],
+        "enrol_speaker": ["LA_0007"] * 2,
+        "test_speaker": ["LA_0007", ""],
+        "score": [0.5, 0.25],
+        "label": ["target", "spoof"],
+    }
+    with pytest.raises(DataError, match="contains 1 spoof trials; remove the spoof trials, which"):
+        read_trials(table, system="", list_="", speakers=read_speakers(PEOPLE))
