@@ -159,9 +159,10 @@ class PlannedAuditOptions(OtherAuditOptions, total=False):
     groups: DocumentSource | None
     """groups file (YAML): which values form which groups, and what to compare"""
     operating_points: Sequence[str] | str | None
-    """rule that sets one threshold for all groups: threshold=X, fpr=X, fnr=X, eer, min-cdet,
-    min-cdet:COST, bayes, or deployed (decisions or thresholds given with the trials) (default:
-    deployed if available; fpr=0.01; and fpr=0.001 with at least 30,000 nontarget trials)"""
+    """rule that sets one threshold for all groups: threshold=X, fpr=X, fnr=X, sfar=X, eer,
+    min-cdet, min-cdet:COST, min-adcf, bayes, or deployed (decisions or thresholds given with the
+    trials) (default: deployed if available; fpr=0.01; and fpr=0.001 with at least 30,000 nontarget
+    trials)"""
     intervals: bool
     """intervals, noise floors, verdicts and limits"""
     limits: Sequence[str] | str

@@ -217,7 +217,10 @@ def _trials_not_selected(values: Values) -> str:
 
 
 def _share_of_few_speakers(values: Values) -> str:
-    return f"{100 * values['share']:.0f} % of the trials of {values['speakers']} speakers"
+    return (
+        f"{100 * values['share']:.0f} % of the target trials of all {values['speakers']} enrolled "
+        "speakers"
+    )
 
 
 def _bins(values: Values) -> str:
@@ -241,7 +244,7 @@ def _in_group(values: Values) -> str:
 
 
 def _not_in_counts(values: Values) -> str:
-    return f"not in score counts: {content_text(values['content'])}"
+    return f"not known from these score counts: {content_text(values['content'])}"
 
 
 def content_text(content: str) -> str:
@@ -453,14 +456,15 @@ DATA_SENTENCES = {
     "scores_tell_outcomes": SentenceTemplate("the score file states the outcome of each trial"),
     "thresholds_in_units_of_scores": SentenceTemplate("thresholds are in the units of the scores"),
     "both_sides_must_have_one_value": SentenceTemplate(
-        "both sides must have the value; enrol.x or test.x selects by one side"
+        "both sides must have the same value; enrol.x or test.x selects by one side"
     ),
     "first_such_row": SentenceTemplate("the first such row is row {row}", {"row": 7}),
     "groups": SentenceTemplate(_groups, {"groups": ["f+Chile", "m+Peru"], "more": 3}),
     "needs_rows": SentenceTemplate("computing this needs the rows of the trials"),
-    "counts_hold_sums": SentenceTemplate("score counts contain only sums"),
+    "counts_hold_sums": SentenceTemplate("score counts contain only the sums of seconds"),
     "unknown_in_several_files": SentenceTemplate(
-        "unknown with several files of score counts, as the same one may be in all files"
+        "unknown with several files of score counts, as the same speaker or "
+        "recording may be in several files"
     ),
     "keys_of_sites_differ": SentenceTemplate(
         "the keys of the sites differ, so a speaker at two sites counts as two people"
@@ -622,8 +626,8 @@ DATA_SENTENCES = {
         "{trials} trials whose scores seem to be on another scale", {"trials": "target"}
     ),
     "tenths_of_scores": SentenceTemplate(
-        "a tenth of these scores are within {low:.3g} of zero, a tenth are beyond {high:.3g}, and "
-        "few are between",
+        "of all scores of this class, a tenth are within {low:.3g} of zero, a tenth are beyond "
+        "{high:.3g}, and few are between",
         {"low": 0.5, "high": 50},
     ),
     "group_with_reversed_scores": SentenceTemplate(
@@ -679,16 +683,16 @@ DATA_SENTENCES = {
         "scores that look like log-likelihood ratios to base 10"
     ),
     "slope_of_base_10_llrs": SentenceTemplate(
-        "calibration multiplies the LLRs by {slope:.2f}, close to ln 10 (2.30), so they probably "
-        "are base-10 LLRs: give --llr-base 10",
+        "calibration multiplies the LLRs by {slope:.2f}, as expected (2 to 4) of base-10 LLRs: "
+        "give --llr-base 10 if they are",
         {"slope": 2.28},
     ),
     "scores_like_natural_llrs": SentenceTemplate(
         "scores that look like natural log-likelihood ratios"
     ),
     "slope_of_natural_llrs": SentenceTemplate(
-        "after --llr-base 10, calibration multiplies the LLRs by {slope:.2f}, so they probably are "
-        "natural LLRs: give --llr alone",
+        "after --llr-base 10, calibration multiplies the LLRs by {slope:.2f}, so they may be "
+        "natural LLRs: if they are, give --llr alone",
         {"slope": 0.43},
     ),
     "trials_decided_alike": _counted("trial{s} with the same decision at a Bayes threshold"),
@@ -727,7 +731,7 @@ DATA_SENTENCES = {
     "rows_without_an_id": _counted("row{s} without an id"),
     "as_in": SentenceTemplate("{text}", {"text": "yes"}),
     "such_as": SentenceTemplate("such as {text}", {"text": "id10001"}),
-    "refused_or_set_aside": SentenceTemplate("an audit rejects or excludes contradictory rows"),
+    "refused_or_set_aside": SentenceTemplate("an audit refuses or excludes contradictory rows"),
     "each_direction_is_a_trial": SentenceTemplate("each direction is a trial"),
     "speakers_with_several_rows": _counted("speaker{s} with several rows"),
     "utterances_with_several_rows": _counted("utterance{s} with several rows"),

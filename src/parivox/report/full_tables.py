@@ -395,7 +395,7 @@ def _spoof_legend(audit: Audit) -> str:
         return ""
     return (
         "SFAR (spoof accepts): % of spoof trials accepted, for the attacks of this list. Measures "
-        "of both, as FDR, IR and GARBE, do not include spoof accepts. "
+        "that join FNR and FPR, such as FDR, IR and GARBE, do not include spoof accepts. "
     )
 
 

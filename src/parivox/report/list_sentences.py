@@ -81,7 +81,7 @@ def _shares_of_grades_differ(values: Values) -> str:
 
 def _grades_of_trials(values: Values) -> str:
     grades = ", ".join(
-        f"{_share_text(grade['share'])} "
+        f"{'an unknown share' if grade['share'] is None else percent(grade['share'])} "
         f"{'of grade ' + str(grade['grade']) if grade['grade'] else 'of unknown grade'} "
         f"(requested {_share_text(grade['wished'])})"
         for grade in values["grades"]
@@ -439,7 +439,7 @@ LIST_SENTENCES = {
         {"effective": 31.5, "speakers": 40},
     ),
     "group_with_fewest_effective_speakers": SentenceTemplate(
-        "lowest in {group}: {effective:.1f} for {speakers:,} speakers",
+        "lowest share in {group}: {effective:.1f} of {speakers:,} speakers",
         {"grouping": "gender", "group": "f", "effective": 9.5, "speakers": 20},
     ),
     "recordings_of_speakers": SentenceTemplate(
@@ -588,7 +588,7 @@ LIST_SENTENCES = {
         {"check": "G7", "minimum": 10, "speakers": 5},
     ),
     "made_for_false_accepts": SentenceTemplate(
-        "the list is made for false accepts between every two groups; checks G1 to G4 are meant "
+        "the list is made for false accepts within every group and between every two groups; checks G1 to G4 are meant "
         "for other lists"
     ),
     "no_false_rejects_without_target_trials": SentenceTemplate(
@@ -598,7 +598,7 @@ LIST_SENTENCES = {
         _graded_unlike_check, {"attributes": ["age"], "of_check": ["gender", "nationality"]}
     ),
     "most_trials_of_same_speakers": SentenceTemplate(
-        "the same speakers take part up to --per-speaker {pairs:,}", {"pairs": 40}
+        "with --per-speaker up to {pairs:,}, the same speakers take part", {"pairs": 40}
     ),
     "mix_in_whole_trials": SentenceTemplate(
         _mix_in_whole_trials,
@@ -629,7 +629,7 @@ LIST_SENTENCES = {
     "attribute_not_known": SentenceTemplate(_not_known, {"attributes": ["gender"]}),
     "group_not_asked_for": SentenceTemplate("the group was not requested"),
     "only_speaker_of_group": SentenceTemplate(
-        "the only speaker of the group, who has no pairs within it"
+        "the only speaker of the group, with no nontarget pairs within it"
     ),
     "few_utterances": SentenceTemplate("fewer than {utterances:,} utterances", {"utterances": 4}),
     "few_target_pairs": SentenceTemplate(
@@ -644,7 +644,7 @@ LIST_SENTENCES = {
     "no_partner_of_grade": SentenceTemplate("no partner of grade {grade}", {"grade": 4}),
     # scores of recordings
     "models_of_fewer_recordings": SentenceTemplate(
-        "models made of fewer recordings, as others failed: {models:,}", {"models": 3}
+        "models made of fewer recordings, as some of their recordings failed: {models:,}", {"models": 3}
     ),
     "failed_recordings_in_no_pair": SentenceTemplate(
         "recordings that failed and are in no pair: {recordings:,}", {"recordings": 2}

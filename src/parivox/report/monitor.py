@@ -139,7 +139,7 @@ def _alarm_rows(monitor: Monitor) -> Iterator[tuple[str, Row, str]]:
         if row_today["is_alarm"]:
             yield raised["day"], row_today, ""
         else:
-            state = " Today's data no longer show this rise."
+            state = " The data up to today no longer show this rise."
             if row_today["reason"]:
                 state = f" The group is not judged today ({reason_text(row_today)})."
             yield raised["day"], raised, state
@@ -237,8 +237,8 @@ def notes(monitor: Monitor) -> Iterator[str]:
         yield f"Trials excluded or repeated on the last day: {words}."
     if not monitor.record["weeks_left"]:
         yield (
-            "This state has lasted one year: only changes since the last week of that year are "
-            "detected. Begin a new state."
+            "Rises that begin after the first year are tested from the last week of that year on. "
+            "Begin a new state."
         )
     if "bytes" in monitor.record:
         n_bytes = monitor.record["bytes"]

@@ -193,7 +193,7 @@ def description_summary(description: Description) -> Iterator[RenderableType]:
     )
     within = description.tables["within"].subset(grouping="all").rows()
     if within:
-        yield text("Nontarget trials whose speakers have the same value", style="bold", apart=True)
+        yield text("Nontarget trials by whether speakers share a value", style="bold", apart=True)
         table = grid("", "same value", "different values", "unknown")
         for row in within:
             share = row["same_share"]
