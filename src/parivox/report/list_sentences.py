@@ -644,7 +644,8 @@ LIST_SENTENCES = {
     "no_partner_of_grade": SentenceTemplate("no partner of grade {grade}", {"grade": 4}),
     # scores of recordings
     "models_of_fewer_recordings": SentenceTemplate(
-        "models made of fewer recordings, as some of their recordings failed: {models:,}", {"models": 3}
+        "models made of fewer recordings, as some of their recordings failed: {models:,}",
+        {"models": 3},
     ),
     "failed_recordings_in_no_pair": SentenceTemplate(
         "recordings that failed and are in no pair: {recordings:,}", {"recordings": 2}
