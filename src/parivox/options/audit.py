@@ -235,8 +235,8 @@ class AuditOptions(ReadOptions):
     operating_points: tuple[str, ...] | None = option(
         MEASUREMENT_SECTION,
         "[rule that sets one threshold](methods/rates.md#operating-points) for all groups: "
-        "`threshold=X`, `fpr=X`, `fnr=X`, `sfar=X`, `eer`, `min-cdet`, `min-cdet:COST`, `min-adcf`, "
-        "`bayes`, or `deployed` (decisions or thresholds given with the trials)",
+        "`threshold=X`, `fpr=X`, `fnr=X`, `sfar=X`, `eer`, `min-cdet`, `min-cdet:COST`, "
+        "`min-adcf`, `bayes`, or `deployed` (decisions or thresholds given with the trials)",
         Texts,
         metavar="POINT",
         command_name="operating-point",

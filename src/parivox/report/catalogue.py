@@ -246,7 +246,8 @@ SENTENCES: dict[str, SentenceTemplate] = {
     "same_in_all_draws": SentenceTemplate("the same in all draws"),
     "one_value": SentenceTemplate("all speakers have the same number"),
     "separated": SentenceTemplate(
-        "all trials with errors have values of the attribute at or above those of all other trials, or all at or below"
+        "all trials with errors have values of the attribute at or above those of all other "
+        "trials, or all at or below"
     ),
     # what two systems or lists share
     "same_trials": SentenceTemplate("the same trials"),

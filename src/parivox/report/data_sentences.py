@@ -684,7 +684,7 @@ DATA_SENTENCES = {
     ),
     "slope_of_base_10_llrs": SentenceTemplate(
         "calibration multiplies the LLRs by {slope:.2f}, as expected (2 to 4) of base-10 LLRs: "
-        "give --llr-base 10 if they are",
+        "if they are, give --llr-base 10",
         {"slope": 2.28},
     ),
     "scores_like_natural_llrs": SentenceTemplate(

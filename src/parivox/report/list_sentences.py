@@ -588,8 +588,8 @@ LIST_SENTENCES = {
         {"check": "G7", "minimum": 10, "speakers": 5},
     ),
     "made_for_false_accepts": SentenceTemplate(
-        "the list is made for false accepts within every group and between every two groups; checks G1 to G4 are meant "
-        "for other lists"
+        "the list is made for false accepts within every group and between every two groups; "
+        "checks G1 to G4 are meant for other lists"
     ),
     "no_false_rejects_without_target_trials": SentenceTemplate(
         "there are no target trials, so false rejects cannot be measured"
