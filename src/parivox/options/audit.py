@@ -101,10 +101,10 @@ class ReadOptions(CommandOptions):
     )
     utterances: Any = option(
         INPUT_SECTION,
-        "utterance table with any attributes; it names the speaker of each utterance if ids do not "
-        "start with the speaker. Also a Kaldi data folder, or a pattern that [locates the speaker "
-        "in the ids](bring-your-data.md#ids), such as `{speaker}-**`; patterns may be repeated, as "
-        "in `enrol={speaker}-**` and `test=**/{speaker}_*`",
+        "utterance table with any attributes; it names the speaker of each utterance if ids do "
+        "not start with the speaker. Also a Kaldi data folder, or a pattern that [locates the "
+        "speaker in the ids](bring-your-data.md#ids), such as `{speaker}-**`; one pattern per "
+        "side, as in `enrol={speaker}-**` and `test=**/{speaker}_*`",
         is_common=True,
         is_repeatable=True,
         parser=one_or_several,
@@ -692,7 +692,7 @@ class CountCommand(CommandOptions):
 
     scores: Any = option(
         INPUT_SECTION,
-        "score file, or - for standard input; or NAME=FILE",
+        "score file, NAME=FILE, or - for standard input",
         metavar="SCORES",
         positional_count="1",
     )

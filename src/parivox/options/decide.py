@@ -146,7 +146,7 @@ class _MitigationCommand(CommandOptions):
 
     scores: Any = option(
         INPUT_SECTION,
-        "score file, or - for standard input; or NAME=FILE",
+        "score file, NAME=FILE, or - for standard input",
         metavar="SCORES",
         positional_count="?",
     )

@@ -282,7 +282,7 @@ class AllPairsOptions(CommandOptions):
         AuditOptions,
         "operating_points",
         section=COUNTING_SECTION,
-        description="operating points of the later audit, in its notation",
+        description="operating points of the planned audit, as in `audit`",
         default_text="the defaults of an audit",
         is_common=False,
     )

@@ -154,7 +154,7 @@ class PlannedAuditOptions(OtherAuditOptions, total=False):
     utterances: UtteranceSource | None
     """utterance table with any attributes; it names the speaker of each utterance if ids do not
     start with the speaker. Also a Kaldi data folder, or a pattern that locates the speaker in the
-    ids, such as {speaker}-**; patterns may be repeated, as in enrol={speaker}-** and
+    ids, such as {speaker}-**; one pattern per side, as in enrol={speaker}-** and
     test=**/{speaker}_*"""
     groups: DocumentSource | None
     """groups file (YAML): which values form which groups, and what to compare"""
@@ -180,7 +180,7 @@ class OtherCountOptions(TypedDict, total=False):
     utterances: UtteranceSource | None
     """utterance table with any attributes; it names the speaker of each utterance if ids do not
     start with the speaker. Also a Kaldi data folder, or a pattern that locates the speaker in the
-    ids, such as {speaker}-**; patterns may be repeated, as in enrol={speaker}-** and
+    ids, such as {speaker}-**; one pattern per side, as in enrol={speaker}-** and
     test=**/{speaker}_*"""
     models: TableSource | None
     """model table: one row per recording, with the model, its speaker and the recording, for
