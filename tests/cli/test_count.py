@@ -33,7 +33,7 @@ def test_what_was_counted_is_told(days, parivox):
     assert done.stdout.splitlines() == [
         "Counts are in again.counts: 218 trials as counts by gender; 217 rows.",
         "The file contains every score unchanged; --step WIDTH counts scores in bins.",
-        "No group has fewer than 3 speakers, so none is withheld.",
+        "No group has fewer than 3 speakers, so none is suppressed.",
     ]
     assert (days / "again.counts").read_bytes() == (days / "day1.counts").read_bytes()
 
@@ -122,7 +122,7 @@ def test_exact_scores_of_several_groupings_need_bins_or_nothing_withheld(days, p
         cwd=days,
     )  # fmt: skip
     assert done.stdout.splitlines()[2:] == [
-        "No group is withheld, of however few speakers.",
+        "No group is suppressed, however few speakers it has.",
         "Rows of different groupings can be joined where scores are rare.",
     ]
 
@@ -181,7 +181,7 @@ def test_a_tally_beside_the_counts_says_what_it_reveals(days, parivox):
     assert done.returncode == 0, done.stderr
     f, m = "f (gender)", "m (gender)"
     assert done.stdout.splitlines()[2:] == [
-        "No group has fewer than 3 speakers, so none is withheld.",
+        "No group has fewer than 3 speakers, so none is suppressed.",
         "The speaker counts are in site.tally.",
         SpeakerCounts.read(days / "site.tally").reveals,
         f"Few blocks make wide intervals: 1 of {f}, 1 of {m}; --blocks with less makes more.",

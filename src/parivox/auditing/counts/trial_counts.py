@@ -480,9 +480,9 @@ class TrialCounts:
                 "subtraction."
             )
         elif self.min_speakers:
-            yield f"No group has fewer than {self.min_speakers} speakers, so none is withheld."
+            yield f"No group has fewer than {self.min_speakers} speakers, so none is suppressed."
         else:
-            yield "No group is withheld, of however few speakers."
+            yield "No group is suppressed, however few speakers it has."
         if len(informative_layouts(self)) < 2 or has_few_values(self.columns):
             return
         if self.min_speakers:
@@ -609,8 +609,8 @@ def check_joinable_rows(counts: TrialCounts, *, may_tell: bool = True) -> None:
     counted_at = counts.bins.in_words() if counts.is_scored else "each threshold"
     names = ", ".join(grouping.name for grouping in (*counts.groupings, *counts.within))
     msg = (
-        f"{counts.name}: is counted by {names} at {counted_at}, so that what is withheld could be "
-        f"had by joining rows of rare values; give {remedy_text}"
+        f"{counts.name}: is counted by {names} at {counted_at}, so that what is suppressed could be "
+        f"computed by joining rows of rare values; give {remedy_text}"
     )
     raise ConfigError(msg)
 

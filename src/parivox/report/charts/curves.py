@@ -126,7 +126,7 @@ def grouping_curves(
     """Return the error curves of a grouping; a `ConfigError` if the audit has no scores of it."""
     curves = _curves_by_key(audit).get((system, list_name, grouping, allocation))
     if curves is None:
-        msg = f"no curves of {grouping}: the audit has decisions or withheld counts only"
+        msg = f"no curves of {grouping}: the audit has only decisions or suppressed counts"
         raise ConfigError(msg)
     return curves
 
