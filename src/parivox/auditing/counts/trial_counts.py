@@ -609,8 +609,8 @@ def check_joinable_rows(counts: TrialCounts, *, may_tell: bool = True) -> None:
     counted_at = counts.bins.in_words() if counts.is_scored else "each threshold"
     names = ", ".join(grouping.name for grouping in (*counts.groupings, *counts.within))
     msg = (
-        f"{counts.name}: is counted by {names} at {counted_at}, so that what is suppressed could be "
-        f"computed by joining rows of rare values; give {remedy_text}"
+        f"{counts.name}: is counted by {names} at {counted_at}, so that what is suppressed could "
+        f"be computed by joining rows of rare values; give {remedy_text}"
     )
     raise ConfigError(msg)
 
