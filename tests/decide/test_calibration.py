@@ -164,7 +164,7 @@ def test_what_is_written_is_right_by_the_schema(shifted, written, is_valid):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"parivox-calibrator": 2}, "is of version 2, of which this Parivox knows 1 only"),
+        ({"parivox-calibrator": 2}, "is of version 2, but this Parivox reads version 1 only"),
         ({"method": "platt"}, "method is 'platt', not one of logistic, isotonic"),
         ({"side": "both"}, "side is 'both'"),
         ({"by": 3}, "by is not a grouping"),

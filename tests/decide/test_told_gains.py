@@ -27,7 +27,7 @@ def test_a_gain_is_told_only_where_a_group_is_shown_to_miss_its_aim(draw_scored,
     assert ("no group is shown to miss the aim" in text) == (not selection.apart)
     averaged = next(line for line in text.splitlines() if "averaged over groups" in line)
     worst = next(
-        line for line in text.splitlines() if "the group with the largest cost, it" in line
+        line for line in text.splitlines() if "the group with the largest cost, the gain" in line
     )
     if selection.apart:
         assert any(words in averaged for words in GAIN)

@@ -183,7 +183,7 @@ def test_limits_and_people_are_told_where_they_are_asked_for(audited, printed):
     assert "Limit of 20 % on FNR at fpr=0.01: not met: f (30.9 % [" in flat(text)
     assert "Limit of 1 % on FPR at fpr=0.01: inconclusive: f, m, pooled." in flat(text)
     assert "Per 10,000 in 3 attempts at fpr=0.01, if attempts are independent" in flat(text)
-    for head in ("FNR above 20.0 %", "worst tenth carries", "rejected", "accepted"):
+    for head in ("FNR above 20.0 %", "worst 10 %", "rejected", "accepted"):
         assert head in text
     assert all(len(line) <= 100 for line in text.splitlines())
 

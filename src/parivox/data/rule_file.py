@@ -153,21 +153,19 @@ def read_rules(source: Any) -> RuleFile:
 def _parsed(node: YamlNode | None, provenance: dict[str, Any]) -> RuleFile:
     name = provenance["name"]
     if node is None or not isinstance(node.content, dict) or _VERSION_KEY not in node.content:
-        msg = (
-            f"{name}: is not a rule file, of which a line says '{_VERSION_KEY}: {VERSION}'; {_HINT}"
-        )
+        msg = f"{name}: is not a rule file (no line '{_VERSION_KEY}: {VERSION}'); {_HINT}"
         raise ConfigError(msg)
     entries = node.entries("the file", "by: gender", _KEYS)
     if entries[_VERSION_KEY].content != str(VERSION):
         msg = (
             f"{entries[_VERSION_KEY].location}: is of version "
-            f"{entries[_VERSION_KEY].content!r}, of which "
-            "this Parivox knows 1 only; update Parivox, or write the rule again"
+            f"{entries[_VERSION_KEY].content!r}, but "
+            "this Parivox reads version 1 only; update Parivox, or write the rule again"
         )
         raise ConfigError(msg)
     missing = [key for key in ("by", "common", "thresholds") if key not in entries]
     if missing:
-        msg = f"{name}: says nothing of {missing[0]!r}; {_HINT}"
+        msg = f"{name}: has no {missing[0]!r}; {_HINT}"
         raise ConfigError(msg)
     by, side = (entries[key].content if key in entries else SIDES[0] for key in ("by", "side"))
     for key, content in (("by", by), ("side", side)):

@@ -146,7 +146,7 @@ def apply_calibrator(
     )
     lines, path = read_calibrator(calibrator), check_is_new(out)
     if path.suffix not in {f".{name}" for name in FORMATS_WITH_FURTHER_COLUMNS}:
-        msg = f"--out {path}: scores are written as .csv or .parquet; end the name so"
+        msg = f"--out {path}: scores are written as .csv or .parquet; use one of these endings"
         raise ConfigError(msg)
     source_scan = scan_every_column(scores, dict(columns or {}), scores_format)
     if "score" not in source_scan.columns:
@@ -155,8 +155,7 @@ def apply_calibrator(
     if "threshold" in source_scan.columns:
         name = source_scan.columns["threshold"]
         msg = (
-            f"{source_scan.name}: column {name!r} is a threshold of the scores as they are; remove "
-            "it"
+            f"{source_scan.name}: column {name!r} is a threshold of the original scores; remove it"
         )
         raise DataError(msg)
     column_names = further_columns(source_scan)
@@ -206,7 +205,8 @@ def _group_of_utterance(
     codes = grouping.side_codes(trials, calibrator.side)
     if codes is None:
         msg = (
-            f"--apply: groups by {calibrator.by} are of trials, not of people; calibrate by another"
+            f"--apply: groups by {calibrator.by} are of trials, not of speakers; calibrate by "
+            "another grouping"
         )
         raise ConfigError(msg)
     # models of several recordings come first

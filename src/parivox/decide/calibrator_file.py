@@ -127,11 +127,11 @@ def read_calibrator(source: Any) -> Calibrator:
         return source
     name, document = _named_document(source)
     if not isinstance(document, Mapping) or _VERSION_KEY not in document:
-        msg = f"{name}: is not a calibrator, which has an entry '{_VERSION_KEY}'; {_HINT}"
+        msg = f"{name}: is not a calibrator (no entry '{_VERSION_KEY}'); {_HINT}"
         raise ConfigError(msg)
     if document[_VERSION_KEY] != VERSION:
         msg = (
-            f"{name}: is of version {document[_VERSION_KEY]!r}, of which this Parivox knows "
+            f"{name}: is of version {document[_VERSION_KEY]!r}, but this Parivox reads version "
             f"{VERSION} only; update Parivox, or write the calibrator again"
         )
         raise ConfigError(msg)

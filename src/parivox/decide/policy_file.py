@@ -132,14 +132,14 @@ def _policy(node: YamlNode | None, provenance: Mapping[str, Any]) -> Policy:
     """Return the policy that the topmost node holds; None is an empty file."""
     name = provenance["name"]
     if node is None or not isinstance(node.content, dict) or _VERSION_KEY not in node.content:
-        msg = f"{name}: is not a policy, of which a line says '{_VERSION_KEY}: {VERSION}'; {_HINT}"
+        msg = f"{name}: is not a policy (no line '{_VERSION_KEY}: {VERSION}'); {_HINT}"
         raise ConfigError(msg)
     nodes = node.entries("the file", "conditions:", _KEYS)
     version = nodes[_VERSION_KEY]
     if version.content != str(VERSION):
         msg = (
-            f"{version.location}: is of version {version.content!r}, of which this Parivox knows 1 "
-            "only; update Parivox, or write the policy again"
+            f"{version.location}: is of version {version.content!r}, but this Parivox reads version "
+            "1 only; update Parivox, or write the policy again"
         )
         raise ConfigError(msg)
     if "conditions" not in nodes:
@@ -164,8 +164,8 @@ def _check_distinct_conditions(conditions: Sequence[Condition]) -> None:
             raise ConfigError(msg)
         if earlier.subject == later.subject:
             msg = (
-                f"{later.location}: {later.name!r} and {earlier.name!r} say two things of the "
-                "same; keep the one that holds"
+                f"{later.location}: {later.name!r} and {earlier.name!r} contradict each other; keep "
+                "one of them"
             )
             raise ConfigError(msg)
 
@@ -178,8 +178,8 @@ def _check_distinct_acceptances(acceptances: Sequence[Acceptance]) -> None:
         shares_groups = is_of_every_group or {*earlier.groups} & {*later.groups}
         if earlier.condition == later.condition and shares_groups:
             msg = (
-                f"{later.location}: is accepted at {earlier.location} already, of the same groups; "
-                "keep one of them"
+                f"{later.location}: the same groups are already accepted at {earlier.location}; keep "
+                "one of the two entries"
             )
             raise ConfigError(msg)
 
@@ -203,15 +203,15 @@ def _condition(node: YamlNode) -> Condition:
         maximum, is_ratio = _maximum(nodes["at-most"])
     elif nodes["not"].content != WORSE or rate not in RATIO_METRICS:
         msg = (
-            f"{nodes['not'].location}: not is for worse, of fnr or fpr; give at-most, for example "
-            "at-most: 5%"
+            f"{nodes['not'].location}: 'not' takes only worse, for fnr or fpr; give at-most, for "
+            "example at-most: 5%"
         )
         raise ConfigError(msg)
     reference = _text(node, nodes, "than", subject) if "than" in nodes else OTHERS
     if reference not in {OTHERS, BASELINE} or ("than" in nodes and not is_ratio):
         msg = (
-            f"{nodes['than'].location}: than is for ratios, and others or baseline, for example "
-            "at-most: 1.25x and than: baseline"
+            f"{nodes['than'].location}: 'than' is only for ratios and takes others or baseline, "
+            "for example at-most: 1.25x and than: baseline"
         )
         raise ConfigError(msg)
     if is_ratio and rate not in RATIO_METRICS:
@@ -274,7 +274,7 @@ def _acceptance(node: YamlNode, conditions: Sequence[Condition]) -> Acceptance:
 
 def _list_members(node: YamlNode, name: str) -> Iterator[YamlNode]:
     if not isinstance(node.content, list) or not node.content:
-        msg = f"{node.location}: {name} is not a list with something in it; {_HINT}"
+        msg = f"{node.location}: {name} is not a list with at least one entry; {_HINT}"
         raise ConfigError(msg)
     yield from node.content
 
@@ -284,6 +284,6 @@ def _text(parent: YamlNode, nodes: Mapping[str, YamlNode], key: str, subject: st
     text = nodes[key].content if key in nodes else ""
     if not isinstance(text, str) or not text:
         location = nodes[key].location if key in nodes else parent.location
-        msg = f"{location}: {subject} says nothing of {key!r}; write a line '{key}: ...'"
+        msg = f"{location}: {subject} has no {key!r}; write a line '{key}: ...'"
         raise ConfigError(msg)
     return text

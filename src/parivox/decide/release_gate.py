@@ -272,7 +272,9 @@ class _Judge:
         )
         if self.needs_baseline:
             if baseline is None:
-                msg = f"{policy.name}: asks for the release before; give --baseline OLD, its audit"
+                msg = (
+                    f"{policy.name}: needs the previous release; give its audit with --baseline OLD"
+                )
                 raise ConfigError(msg)
             comparison = compare(baseline, audit, names=_RELEASE_NAMES)
             self.changes = comparison.changes.rows()

@@ -124,7 +124,7 @@ def compare(
         If one is no audit with intervals.
     """
     if len(audits) < 2:
-        msg = "there is one audit only; give two or more, the oldest first"
+        msg = "only one audit is given; give two or more, the oldest first"
         raise ConfigError(msg)
     release_names = _release_names(audits) if names is None else names
     releases = [

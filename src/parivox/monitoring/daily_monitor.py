@@ -267,7 +267,7 @@ def _count_day(scores: Any, options: MonitorOptions, name: str) -> Monitor:
         raise ConfigError(msg)
     if options.key is None:
         msg = (
-            "--key: is missing; name the file of a secret, by which speakers get other names, or "
+            "--key: is missing; name the file of the secret key for pseudonyms of speakers, or "
             "make one with --new-key FILE"
         )
         raise ConfigError(msg)
@@ -309,7 +309,7 @@ def _read_trials(scores: Any, options: MonitorOptions) -> tuple[TrialSet, Groupi
         )
         raise DataError(msg)
     if grouping.speaker_codes is None:
-        msg = f"--by {grouping.name}: is not of speakers, who come again; name what --speakers has"
+        msg = f"--by {grouping.name}: is not an attribute of speakers; name one from --speakers"
         raise ConfigError(msg)
     return trial_set, grouping
 

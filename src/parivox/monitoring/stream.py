@@ -163,7 +163,7 @@ class Stream:
             first_missing = last_day + timedelta(days=1)
             msg = (
                 f"{name}: {first_missing} is missing, the day after the last one counted; count it "
-                f"first, or say with --skipped that nothing is known of {_days_text(n_missing)}"
+                f"first, or declare with --skipped that there are no data for {_days_text(n_missing)}"
             )
             raise ConfigError(msg)
 

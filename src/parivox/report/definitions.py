@@ -540,7 +540,7 @@ def _verdict_definitions(options: Options) -> dict[str, object]:
                 "a group or system with a verdict of worse or better, or a system with a "
                 "significant heterogeneity test; the latter on the condition 'if variation "
                 "between speakers is similar in all groups', unless Welch's test of ln rates, "
-                "which does not need it, is also significant"
+                "which does not need this condition, is also significant"
             ),
         },
     }

@@ -827,7 +827,7 @@ def _pair_eer_lines(
         f"{interval_text(low, high)}, {p_value(ratio_row['p'])}"
     )
     if ratio_row["p"] <= level:
-        yield EerLine("the harder group", f"{harder}: {words}", is_shown=True)
+        yield EerLine("the harder group", words, is_shown=True)
     else:
         yield EerLine("the harder group", f"inconclusive: {words}")
     yield from (EerLine(row["group"], _eer_text(row)) for row in pair)

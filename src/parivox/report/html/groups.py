@@ -329,7 +329,7 @@ def trial_list_section(audit: Audit) -> dict[str, Any]:
     for list_names, failed in findings.failed_checks(audit):
         label = f"The list of {', '.join(list_names)}"
         sheet = Sheet.with_heads(
-            f"Failed checks of the list of {', '.join(list_names)} fails",
+            f"Failed checks of the list of {', '.join(list_names)}",
             ("Check", "Requirement", "Found"),
             [
                 (

@@ -305,7 +305,7 @@ def _aggregation(audit: Audit) -> Iterator[str]:
     """Return sentences on the cost of the common threshold, and on confounded attributes."""
     names = ", ".join(audit.record["groupings"])
     yield (
-        f"One threshold serves everyone. Groups by {names} were examined; groups by other "
+        f"One threshold is used for all groups. Groups by {names} were examined; groups by other "
         "attributes may also differ."
     )
     for scope in scopes(audit):

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from parivox.report.words import Row
 
 _RULE_TEXTS = {
-    "attempts": "each of their trials is an attempt",
-    "shares": "by the share of recordings that failed, as the list contains none of their trials",
+    "attempts": "each trial of a failed recording is an attempt",
+    "shares": "by the share of failed recordings, as the list contains no trials of them",
 }
 _FAILURE_METRICS = ("fte", "fta")
 _MAX_CAUSES = 24
@@ -80,7 +80,7 @@ def _limit_head(audit: Audit, row: Row) -> str:
     """Return a limit as the head of a column."""
     maximum = f"{100 * row['limit']:g} %"
     if row["measure"] != "limit":
-        maximum = f"{row['limit']:g} times that of {reference_text(audit)}"
+        maximum = f"{row['limit']:g} times the rate of {reference_text(audit)}"
     at_point = f" at {row['operating_point']}" if row["operating_point"] else ""
     return f"{row['metric'].upper()}{at_point}: at most {maximum}"
 
@@ -175,10 +175,10 @@ def _causes(audit: Audit, filters: Row, groups: Sequence[str]) -> Iterator[Sheet
     table_filters = {name: filters[name] for name in ("system", "list", "grouping")}
     table = audit.failures.subset(**table_filters).rows()
     rows = [row for group in groups for row in table if row["group"] == group]
-    title = "Why they failed:"
+    title = "Reasons of failures:"
     if len(rows) > _MAX_CAUSES:
         rows = [row for row in rows if row["group"] == POOLED]
-        title = "Reasons of failures, all groups together (by group: failures.csv):"
+        title = "Reasons of failures, all groups pooled (by group: failures.csv):"
     if rows:
         yield Sheet.with_heads(
             title,
@@ -220,13 +220,13 @@ def speaker_errors(audit: Audit, filters: Row, point: str) -> Iterator[Sheet]:
     for limit in dict.fromkeys(row["limit"] for row in limit_rows):
         yield Sheet.with_heads(
             f"Speakers at {point}: share whose own FNR is above the limit (without the noise of "
-            "few trials), and share of the false rejects of the 10 % with the most:",
+            "few trials), and share of false rejects of the 10 % of speakers with the most:",
             (
                 "group",
                 f"FNR above {percent(limit)}",
                 "[interval]",
-                "worst tenth carries",
-                "if all were alike",
+                "worst 10 %",
+                "if rates were equal",
             ),
             [
                 (
@@ -259,9 +259,9 @@ def attempts(audit: Audit, filters: Row, point: str) -> Iterator[Sheet]:
     if cells_by_group:
         yield Sheet.with_heads(
             f"Per {_PER_TRIALS:,} in {audit.record['options']['attempts']} attempts at {point}, if "
-            "attempts are independent: speakers rejected (if all have one rate, or if rates differ "
-            "as between these speakers), impostors accepted. Last: attempts until an impostor is "
-            "accepted with 95 % probability.",
+            "attempts are independent: speakers rejected (if all have the same rate, or if rates "
+            "differ as between these speakers) and impostors accepted. Last: attempts until an "
+            "impostor is accepted with 95 % probability.",
             (
                 "group",
                 "rejected",

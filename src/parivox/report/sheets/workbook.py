@@ -26,13 +26,13 @@ ROW_DESCRIPTIONS = {
     "groups": "one base metric of one group, with counts and interval",
     "bias": "one bias measure of one group against a reference",
     "meta": "one meta-measure of a grouping, with its noise floor",
-    "verdicts": "what can be said of each group and of the system, in words",
-    "limits": "rates against limits, and the people behind the errors",
-    "failures": "why recordings of a group failed",
-    "comparison": "systems and lists against each other",
+    "verdicts": "verdicts on each group and on the system, in words",
+    "limits": "rates compared with limits, and the distribution of errors over speakers",
+    "failures": "reasons why recordings of a group failed",
+    "comparison": "comparisons of systems and lists",
     "matrix": "false accepts between groups",
-    "operating_points": "thresholds, and what they do to all trials",
-    "data": "what was read, left out, and why",
+    "operating_points": "thresholds, and their error rates over all trials",
+    "data": "what was read and excluded, with reasons",
 }
 """What a row of each table is."""
 _SPEAKER_TABLE = "offenders"
@@ -82,14 +82,16 @@ def _about_rows(audit: Audit, tables: dict[str, Table]) -> Iterator[tuple[str, .
     yield ("",)
     yield ("sheet", "what a row is")
     for name, table in tables.items():
-        omission = "" if len(table) <= _MAX_ROWS else "; left out, as no sheet has so many rows"
+        omission = (
+            "" if len(table) <= _MAX_ROWS else "; omitted, as a sheet cannot have so many rows"
+        )
         yield (name, f"{ROW_DESCRIPTIONS[name]}; {len(table):,} rows{omission}")
     yield ("",)
     yield ("rates", "fractions at full precision: 0.01 is 1 %")
     yield ("empty", "undefined: see the column reason; without an interval: see the column note")
     yield ("low, high", f"limits of a {audit.record['options']['confidence']:.3g} interval")
     yield ("pooled, all", "all trials of the grouping; every scored trial")
-    yield ("curves", "are not in the workbook; parivox audit --out writes them as Parquet")
+    yield ("curves", "not in the workbook; parivox audit --out writes curves as Parquet")
 
 
 def _fill_sheet(sheet: Any, table: Table) -> None:
