@@ -198,7 +198,7 @@ def test_what_a_calibrator_cannot_be_applied_to_is_told(shifted, written, tmp_pa
     trials, speakers = shifted
     out = tmp_path / "llr.csv"
     decided = trials.with_columns(threshold=pl.lit(1.0))
-    with pytest.raises(pv.DataError, match="is a threshold of the scores as they are"):
+    with pytest.raises(pv.DataError, match="is a threshold of the original scores"):
         pv.apply_calibrator(decided, written, out, speakers=speakers)
     other_speakers = speakers.with_columns(gender=pl.lit("x"))
     with pytest.raises(pv.ConfigError, match="none of the calibrator's groups by gender occurs"):

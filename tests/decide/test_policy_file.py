@@ -86,7 +86,7 @@ def test_what_is_accepted_ends(tmp_path):
         (policy(accept=[{**ACCEPTED, "reason": ""}]), "has no 'reason'"),
         (policy(accept=[{"condition": "FNR", "reason": "few"}]), "has no 'until'"),
         (policy(accept=[ACCEPTED | {"until": "June"}]), "give a date, for example 2027-06-30"),
-        (policy(accept=[ACCEPTED, ACCEPTED | {"groups": ["f"]}]), "is accepted at"),
+        (policy(accept=[ACCEPTED, ACCEPTED | {"groups": ["f"]}]), "are already accepted at"),
         (
             policy(CONDITION | {"groups": ["f"]}, accept=[ACCEPTED | {"groups": ["m"]}]),
             "'m' is not a group of 'FNR'; available: f",

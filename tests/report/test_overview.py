@@ -279,7 +279,7 @@ def test_of_several_systems_one_sentence_tells_which_is_better(material):
         if "lowest observed rate" in sentence
     ]
     assert words.startswith(
-        "A has the lowest observed rate, 22.2 %: it falsely rejects fewer target trials than 1 of "
+        "A has the lowest observed rate, 22.2 %: A falsely rejects fewer target trials than 1 of "
     )
     assert words.endswith("inconclusive against B.")
     two = {name: systems[name] for name in ("C", "A")}

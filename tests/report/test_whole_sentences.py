@@ -108,6 +108,7 @@ ASK_FOR_KEYS = {
         "_all_groups_equivalent",
         "_all_groups_inconclusive",
         "_condition",
+        "_figures",
         "_frequency",
         "_rates_differ",
     },

@@ -138,8 +138,8 @@ def _policy(node: YamlNode | None, provenance: Mapping[str, Any]) -> Policy:
     version = nodes[_VERSION_KEY]
     if version.content != str(VERSION):
         msg = (
-            f"{version.location}: is of version {version.content!r}, but this Parivox reads version "
-            "1 only; update Parivox, or write the policy again"
+            f"{version.location}: is of version {version.content!r}, but this Parivox reads "
+            "version 1 only; update Parivox, or write the policy again"
         )
         raise ConfigError(msg)
     if "conditions" not in nodes:
@@ -164,8 +164,8 @@ def _check_distinct_conditions(conditions: Sequence[Condition]) -> None:
             raise ConfigError(msg)
         if earlier.subject == later.subject:
             msg = (
-                f"{later.location}: {later.name!r} and {earlier.name!r} contradict each other; keep "
-                "one of them"
+                f"{later.location}: {later.name!r} and {earlier.name!r} contradict each other; "
+                "keep one of them"
             )
             raise ConfigError(msg)
 
@@ -178,8 +178,8 @@ def _check_distinct_acceptances(acceptances: Sequence[Acceptance]) -> None:
         shares_groups = is_of_every_group or {*earlier.groups} & {*later.groups}
         if earlier.condition == later.condition and shares_groups:
             msg = (
-                f"{later.location}: the same groups are already accepted at {earlier.location}; keep "
-                "one of the two entries"
+                f"{later.location}: the same groups are already accepted at {earlier.location}; "
+                "keep one of the two entries"
             )
             raise ConfigError(msg)
 

@@ -163,7 +163,7 @@ class Stream:
             first_missing = last_day + timedelta(days=1)
             msg = (
                 f"{name}: {first_missing} is missing, the day after the last one counted; count it "
-                f"first, or declare with --skipped that there are no data for {_days_text(n_missing)}"
+                f"first, or declare {_days_text(n_missing)} as without data, with --skipped"
             )
             raise ConfigError(msg)
 

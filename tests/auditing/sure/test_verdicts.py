@@ -274,7 +274,7 @@ def test_better_than_one_bad_group_is_said_with_its_name(one_bad, options):
     words = "better (not confirmed without d): a, b, c"
     assert finding_text(verdict(audit, "")).endswith(f"worse: d; {words}")
     system_verdict = verdict(audit, "", "fpr+fnr")
-    assert finding_text(system_verdict) == f"1 of 4 groups differ: d; {words}"
+    assert finding_text(system_verdict) == f"1 of 4 groups differs: d; {words}"
 
 
 def test_better_stands_where_it_does_not_rest_on_one_group(clear):
@@ -351,7 +351,7 @@ def test_groups_without_impostors_are_not_among_those_of_which_it_cannot_be_told
         metric: finding_text(verdict(speakers.audit(), "", metric)) for metric in ("fpr", "fnr")
     }
     assert sentences["fpr"].startswith("no significant difference; both groups are inconclusive")
-    assert "; 2 have no nontarget trials" in sentences["fpr"]
+    assert "; 2 groups have no nontarget trials" in sentences["fpr"]
     assert "no nontarget trials" not in sentences["fnr"]
 
 
