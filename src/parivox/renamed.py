@@ -16,7 +16,7 @@ R = TypeVar("R")
 def warn_of_new_name(old_name: str, new_name: str) -> None:
     """Warn whoever uses the old name, which is the caller of the caller."""
     warnings.warn(
-        f"{old_name} is {new_name} since release 0.3, and goes with 0.5",
+        f"{old_name} is {new_name} since release 0.3 and will be removed in 0.5",
         DeprecationWarning,
         stacklevel=3,
     )
@@ -52,7 +52,7 @@ def renamed_function(old_name: str, new_name: str, function: Callable[P, R]) -> 
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     old_sum([1, 2]), str(caught[0].message)
-    (3, 'old_sum is sum since release 0.3, and goes with 0.5')
+    (3, 'old_sum is sum since release 0.3 and will be removed in 0.5')
     """
 
     @wraps(function)

@@ -316,9 +316,7 @@ def test_a_damaged_workbook_is_named(write):
         plain(HEADER + ROW)[:-30]: "p: cannot be read as XLSX .* it may be truncated, so copy",
         plain(HEADER + "<row>"): "p: cannot be read as XLSX",
         plain(HEADER + '<row><c t="s"><v>7</v></c></row>'): "p: cannot be read as XLSX",
-        plain(
-            HEADER + ROW + '<row r="2"><c><v>1</v></c></row>'
-        ): "row 2 of sheet 'S' is there twice",
+        plain(HEADER + ROW + '<row r="2"><c><v>1</v></c></row>'): "row 2 of sheet 'S' occurs twice",
         plain(HEADER + "<row><c><v>nan</v></c></row>"): "p: cannot be read as XLSX .*'nan'",
         plain(HEADER + "<row>" + "<c/>" * 16_385 + "</row>"): "'S' has a row of 16,385 cells",
         plain(

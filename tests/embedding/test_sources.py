@@ -226,7 +226,7 @@ def test_no_pipe_is_run(tmp_path):
     ("text", "message"),
     [
         ("utterance,file\nu,nosuch.wav\nv,no.wav\n", "2 of 2 files are missing, first"),
-        ("utterance,file\nu,a.wav\nu,a.wav\n", "utterance 'u' is there twice; give each"),
+        ("utterance,file\nu,a.wav\nu,a.wav\n", "utterance 'u' occurs twice; give each"),
         (
             "utterance,file,channel\nu,a.wav,up\n",
             "row 2, column 'channel': 'up' is not a channel; g",
@@ -254,7 +254,7 @@ def test_a_table_that_cannot_be_is_one_sentence(tmp_path, text, message):
     ("files", "message"),
     [
         ({"wav.scp": "u\n"}, "wav.scp: line 1: has fewer than 2 fields"),
-        ({"wav.scp": "u a.wav\nu a.wav\n"}, "wav.scp: line 2: recording 'u' is there twice"),
+        ({"wav.scp": "u a.wav\nu a.wav\n"}, "wav.scp: line 2: recording 'u' occurs twice"),
         ({"wav.scp": "u a.wav\n", "segments": "s w 0 1\n"}, "segments: line 1: recording 'w' is n"),
         ({"wav.scp": "u a.wav\n", "segments": "s u 0 x\n"}, "segments: line 1: '0' and 'x' are no"),
         ({"wav.scp": "u a.wav\n", "utt2spk": "x s\n"}, "utt2spk: has no line of 'u'"),

@@ -624,7 +624,7 @@ def test_tables_that_are_no_files_are_refused(lists, tmp_path):
     (tmp_path / "mine").mkdir()
     shutil.copy(lists / "s.csv", tmp_path / "mine")
     with pytest.raises(
-        ConfigError, match="mine: contains files that are of no plan; name a new folder"
+        ConfigError, match="mine: contains files that belong to no plan; name a new folder"
     ):
         planned(lists, tmp_path / "mine")
     pv.count(str(lists / "all.csv"), speakers=str(lists / "s.csv"), by="gender").save(

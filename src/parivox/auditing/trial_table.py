@@ -61,7 +61,7 @@ def check_trial_table(path: str | os.PathLike[str], inputs: Sequence[Any]) -> Pa
         raise ConfigError(msg)
     if exists and not _is_earlier(file):
         msg = (
-            f"--trial-table {file}: is there already, and is not a table of trials of Parivox's; "
+            f"--trial-table {file}: already exists, and is not a trial table of Parivox; "
             "name "
             "another file"
         )

@@ -132,8 +132,8 @@ def _failing_findings(arguments: argparse.Namespace, options: Mapping[str, Any])
         given = option.parse(arguments.fail_on)
         if OLD_FAIL_CONDITION in given:
             print_status(
-                f"--fail-on {OLD_FAIL_CONDITION} is inconclusive since release 0.3, and goes with "
-                "0.5"
+                f"--fail-on {OLD_FAIL_CONDITION} is inconclusive since release 0.3 and will be "
+                "removed in 0.5"
             )
         findings = option.check(
             ["inconclusive" if name == OLD_FAIL_CONDITION else name for name in given]
@@ -164,7 +164,7 @@ def _report_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the settings of the report, if one is asked for and can be written."""
     if arguments.report is None:
         if arguments.title is not None:
-            msg = "--title is of a page; give --report FILE, or leave --title out"
+            msg = "--title applies only to a page; give --report FILE, or leave --title out"
             raise ConfigError(msg)
         return {}
     from parivox.report.report_files import check_report  # noqa: PLC0415 - on request

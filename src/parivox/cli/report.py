@@ -158,7 +158,7 @@ def _output_kind(arguments: argparse.Namespace) -> str:
     for name in _REPORT_OPTIONS:
         if kind != "page" and getattr(arguments, name) is not None:
             option = f"--{name.replace('_', '-')}"
-            msg = f"{option} is of a page; give --out report.html, or leave {option} out"
+            msg = f"{option} applies only to a page; give --out report.html, or leave {option} out"
             raise ConfigError(msg)
     return kind
 
@@ -167,7 +167,7 @@ def _figure_formats(arguments: argparse.Namespace) -> list[str]:
     """Return the formats of figures; empty if none are asked for."""
     if arguments.figures is None:
         if arguments.formats is not None:
-            msg = "--formats is of figures; give --figures FOLDER, or leave --formats out"
+            msg = "--formats applies only to figures; give --figures FOLDER, or leave --formats out"
             raise ConfigError(msg)
         return []
     from parivox.report.figures import check_figures  # noqa: PLC0415 - on request

@@ -247,7 +247,7 @@ def register(measure: _M) -> _M:
         If its id is taken.
     """
     if measure.id in MEASURES:
-        msg = f"measure {measure.id!r} is there already; give it another id"
+        msg = f"measure {measure.id!r} already exists; give it another id"
         raise ConfigError(msg)
     MEASURES[measure.id] = measure
     return measure

@@ -107,7 +107,7 @@ def _write_cell(
                 shutil.copyfile(original_path, path)
         else:
             what_is_missing = (
-                f"names {original_path!r}, which is not there"
+                f"names {original_path!r}, which does not exist"
                 if original_path
                 else "contains no audio"
             )

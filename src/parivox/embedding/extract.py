@@ -202,7 +202,7 @@ def embed(
     if ray is not None:
         check_address(ray)
         if workers is not None:
-            msg = "--ray and --workers both say who embeds; give one of them"
+            msg = "--ray and --workers both choose who embeds; give one of them"
             raise ConfigError(msg)
     choice = parse_channel(channel)
     check_decoders()

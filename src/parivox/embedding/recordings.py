@@ -170,7 +170,7 @@ def _check_ids(table: pl.DataFrame, name: str) -> None:
         count = repeated["utterance"].n_unique()
         count_note = f" ({count:,} such ids)" if count > 1 else ""
         msg = (
-            f"{name}: utterance {repeated_id!r} is there twice{count_note}; give each "
+            f"{name}: utterance {repeated_id!r} occurs twice{count_note}; give each "
             "recording its own id"
         )
         raise DataError(msg)
@@ -473,7 +473,7 @@ def read_data_folder(scp: Path) -> list[dict[str, object]]:
     files = {}
     for number, key, value in numbered_lines(scp, 2):
         if key in files:
-            msg = f"{scp}: line {number}: recording {key!r} is there twice; keep one"
+            msg = f"{scp}: line {number}: recording {key!r} occurs twice; keep one"
             raise DataError(msg)
         files[key] = _resolve_scp_line(scp, number, value)
     segments, owners = scp.with_name("segments"), scp.with_name("utt2spk")
@@ -531,7 +531,7 @@ def with_stat(recordings: pl.DataFrame) -> pl.DataFrame:
     try:
         stats = [os.stat(path) for path in recordings["path"]]  # noqa: PTH116 - a million paths
     except OSError as error:
-        msg = f"{error.filename}: has gone ({error.strerror}); run the same command again"
+        msg = f"{error.filename}: has been removed ({error.strerror}); run the same command again"
         raise DataError(msg) from error
     return recordings.with_columns(
         _size=pl.Series([stat.st_size for stat in stats], dtype=pl.Int64),

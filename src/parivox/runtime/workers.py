@@ -253,7 +253,7 @@ class _Worker:
             )
             last_line = f": {lines[-1][:300]}" if lines[-1] else ""
             msg = (
-                f"a worker process ended, and not by what it had in hand ({code})"
+                f"a worker process ended, but not because of its task ({code})"
                 f"{last_line}; if memory ran out, leave it more: take fewer --workers, or of embed "
                 "a smaller --batch; what "
                 "is finished is kept"

@@ -200,7 +200,7 @@ def _check(
 ) -> None:
     check_norms(as_norm, s_norm, top)
     if models_by is not None and models is None:
-        msg = "--models-by is of models; give --models FILE with it"
+        msg = "--models-by applies only to models; give --models FILE as well"
         raise ConfigError(msg)
 
 

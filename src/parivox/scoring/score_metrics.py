@@ -240,7 +240,7 @@ def _counts_by_group(read: PlainScores, *, is_distance: bool) -> dict[str, Count
     counts = {ALL: Counts.from_scores(score, read.is_target)}
     names = [] if read.group is None else sorted(set(read.group.tolist()) - {""})
     if ALL in names:
-        msg = f"{read.name}: a group is called {ALL!r}, which stands for all of them; rename it"
+        msg = f"{read.name}: a group is called {ALL!r}, which stands for all groups; rename it"
         raise DataError(msg)
     for name in names:
         is_member = read.group == name

@@ -210,7 +210,7 @@ class Plan:
                 )
         except (KeyError, TypeError, ValueError) as error:
             raise damaged_file_error(path) from error
-        msg = f"{path}: is of another plan; remove it, and merge again"
+        msg = f"{path}: belongs to another plan; remove it, and merge again"
         raise DataError(msg)
 
     def is_unchanged(self, number: int) -> bool:
@@ -344,7 +344,7 @@ def plan(
         msg = f"--out {out}: contains another plan; name a new folder"
         raise ConfigError(msg)
     if folder.is_dir() and not plan_file.exists() and any(folder.iterdir()):
-        msg = f"--out {out}: contains files that are of no plan; name a new folder"
+        msg = f"--out {out}: contains files that belong to no plan; name a new folder"
         raise ConfigError(msg)
     with explain_write_errors(f"--out {out}", "folder"):
         folder.mkdir(parents=True, exist_ok=True)

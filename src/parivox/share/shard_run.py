@@ -217,7 +217,7 @@ def run(
     ShardsRunCommand(folder=folder, shard=shard, workers=workers, ray=ray)  # which checks them
     n_runners = [shard is not None, workers != 1, ray is not None].count(True)
     if n_runners > 1:
-        msg = "--shard, --workers and --ray each say who runs what; give one of them"
+        msg = "--shard, --workers and --ray all choose who runs the parts; give one of them"
         raise ConfigError(msg)
     runner: Runner = CurrentProcess() if workers == 1 else Processes(workers)
     if ray is not None:

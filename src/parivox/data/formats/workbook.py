@@ -100,7 +100,7 @@ def _read_sheet(sheet: Any, source: str, most_cells: int) -> Worksheet:
             texts = dict(_row_texts(element, [ReadOnlyCell(sheet, **cell) for cell in cells]))
             if texts:
                 if number in rows or not 0 < number <= _LAST_ROW or max(texts) > _LAST_COLUMN:
-                    msg = f"row {number} of sheet {sheet.title!r} is there twice or out of bounds"
+                    msg = f"row {number} of sheet {sheet.title!r} occurs twice or is out of bounds"
                     raise ValueError(msg)
                 rows[number] = texts
                 if element.get("hidden") in {"1", "true"}:

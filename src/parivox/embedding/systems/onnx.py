@@ -417,7 +417,7 @@ def _fields(data: mmap.mmap, position: int, end: int) -> Iterator[tuple[int, int
             _, position = _varint(data, position, end)
             continue
         if kind not in {_FIXED64, _FIXED32, _BYTES}:
-            msg = f"at byte {position:,} stands no field of a message"
+            msg = f"at byte {position:,} there is no field of a message"
             raise ValueError(msg)
         length = {_FIXED64: 8, _FIXED32: 4}.get(kind, 0)
         if kind == _BYTES:
@@ -438,5 +438,5 @@ def _varint(data: mmap.mmap, position: int, end: int) -> tuple[int, int]:
         value |= (byte & 0x7F) << 7 * byte_index
         if byte < 0x80:
             return value, position + byte_index + 1
-    msg = f"at byte {position:,} stands no number"
+    msg = f"at byte {position:,} there is no number"
     raise ValueError(msg)

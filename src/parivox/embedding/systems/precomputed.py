@@ -104,11 +104,11 @@ def _read_any(path: Path) -> tuple[Sequence[Any], Any]:
     if suffix in readers and path.is_file():
         return readers[suffix](path)
     if not path.exists():
-        msg = f"{path}: is not there; give a file or folder of embeddings"
+        msg = f"{path}: does not exist; give a file or folder of embeddings"
     elif suffix in _PICKLES:
         msg = f"{path}: {PICKLE_ADVICE}, or as Kaldi's ark"
     else:
-        msg = f"{path}: is of no known kind; embeddings are in {', '.join(SUFFIXES)} or a folder"
+        msg = f"{path}: is not of a known kind; embeddings are in {', '.join(SUFFIXES)} or a folder"
     raise DataError(msg)
 
 
@@ -324,8 +324,8 @@ def read_scp(path: Path) -> IdsAndVectors:
             place_there = next((candidate for candidate in places if candidate.is_file()), None)
             if place_there is None:
                 msg = (
-                    f"{location}: {file} is not there; run from the folder it was written from, or "
-                    f"put it into the folder of {path.name}"
+                    f"{location}: {file} does not exist; run from the folder it was written from, "
+                    f"or put it into the folder of {path.name}"
                 )
                 raise DataError(msg)
             files[file] = place_there.read_bytes()
