@@ -181,7 +181,7 @@ def test_another_kind_of_file_or_no_folder_is_refused_before_anything_is_read(tm
 def test_a_file_that_is_no_table_of_trials_is_kept(tmp_path, name):
     path = tmp_path / name
     path.write_text("speaker,gender\ns1,f\n")
-    with pytest.raises(pv.ConfigError, match="is there already, and is not a table of trials of"):
+    with pytest.raises(pv.ConfigError, match="already exists, and is not a trial table of"):
         pv.audit("no such scores.csv", speakers="nor.csv", trial_table=path)
     assert path.read_text() == "speaker,gender\ns1,f\n"
 
