@@ -58,7 +58,7 @@ def test_what_is_accepted_ends(tmp_path):
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
-        ({}, r"is not a policy \(no line 'parivox-policy: 1'\)"),
+        ({}, "is not a policy (no line 'parivox-policy: 1')"),
         (policy() | {"parivox-policy": 2}, "of version '2'"),
         ({"parivox-policy": 1}, "has no conditions"),
         (policy(rules=["x"]), "'rules' is not known"),

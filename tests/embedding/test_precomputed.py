@@ -136,7 +136,7 @@ def test_lists_name_what_is_in_the_working_folder(tmp_path, monkeypatch):
     (tmp_path / "run" / "x.ark").write_bytes(data)
     path = tmp_path / "elsewhere" / "x.scp"
     path.write_text(f"{IDS[1]} x.ark:{offsets[1]}\n")
-    with pytest.raises(DataError, match=r"x\.scp, row 1: x\.ark is not there"):
+    with pytest.raises(DataError, match=r"x\.scp, row 1: x\.ark does not exist"):
         read(path)
     monkeypatch.chdir(tmp_path / "run")
     np.testing.assert_array_equal(read(path)[1][0, 0], VECTORS[1])
@@ -232,7 +232,7 @@ def test_rows_without_numbers(tmp_path):
 
 
 def test_what_is_not_there(tmp_path):
-    with pytest.raises(DataError, match=r"gone\.npz: is not there"):
+    with pytest.raises(DataError, match=r"gone\.npz: does not exist"):
         read(tmp_path / "gone.npz")
     with pytest.raises(DataError, match=r"contains no \.scp and no \.npy"):
         read(tmp_path)
