@@ -253,7 +253,7 @@ def test_ids_are_shown_only_if_the_audit_kept_them(small):
 def test_ids_that_an_audit_kept_are_in_no_report_that_did_not_ask(named, tmp_path, read):
     ids = re.compile(r"\bs\d\d\b")
     offenders_page = read(html_report(named, speaker_ids="offenders"))
-    assert "Speakers with most errors (FNR) of model by gender" in offenders_page.text
+    assert "Speakers with the most errors (FNR) of model by gender" in offenders_page.text
     behind = named.offenders.to_dict()["speaker"]
     assert behind
     assert {
@@ -356,7 +356,7 @@ def test_attributes_that_go_together_are_told_before_the_answer_is_relied_on(odd
     sentence = (
         "a difference by kind may be due to age, in part or all. To examine this, use --within age"
     )
-    shares = "80 % of the speakers with kind f have age <60, fewer than 10 of those with m"
+    shares = "80 % of the speakers with kind f have age <60, compared with fewer than 10 of the speakers with m"
     assert shares in text
     assert text.index("limitations.") < text.index(sentence) < text.index("Findings by operating")
 

@@ -394,7 +394,7 @@ def undrawn_sentence(scope: ChartScope, max_groups: int) -> str:
     n_groups = len(scope.groups)
     if n_groups <= max_groups:
         return ""
-    return f" Only the {max_groups} groups with the most speakers are drawn, of {n_groups}."
+    return f" Only {max_groups} of {n_groups} groups are drawn, those with the most speakers."
 
 
 def systems_to_compare(scope: ChartScope) -> Pair:

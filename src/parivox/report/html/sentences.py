@@ -219,7 +219,7 @@ def _chooser_text(choice: Choice, subject: str) -> str:
     choice_text = _choice_text(choice)
     if not choice_text:
         return f"Who chose the {subject}: {NOT_SUPPLIED}"
-    return f"Chosen, according to the context file, by {choice_text}"
+    return f"According to the context file, chosen by {choice_text}"
 
 
 def context_caveats(context: Context | None) -> list[Caveat]:
