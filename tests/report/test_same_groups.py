@@ -122,7 +122,7 @@ def test_a_system_alone_or_alike_ones_keep_the_groups_that_count(speakers):
     alike = _audit({"A": _scores(0.0), "B": _scores(0.0)}, speakers)
     assert not any(row["left_out"] for row in alike.meta.rows())
     for text in (latex(alike), markdown(alike)):
-        assert "Left out" not in text
+        assert "Excluded: " not in text
         assert "value of all" not in text
 
 
@@ -142,7 +142,7 @@ def test_adding_a_system_changes_no_measure_of_all_groups(unfair, speakers):
 @pytest.mark.parametrize("write", [latex, markdown])
 def test_tables_name_the_groups_left_out_and_show_all_groups_beside(unfair, write):
     text = write(unfair)
-    assert text.count(f"Left out: {LEFT_OUT}.") == 2
+    assert text.count(f"Excluded: {LEFT_OUT}.") == 2
     assert text.count("groups that are not under-represented in any system, without c") == 2
     assert text.count("value of all") == 2
 
@@ -183,4 +183,4 @@ def test_audits_that_do_not_name_the_groups_left_out_are_compared_on_all(unfair,
     assert not covers_same_groups(old, heading)
     text = markdown(old)
     assert text.count("all groups, as other groups are under-represented in other systems") == 2
-    assert "Left out" not in text
+    assert "Excluded: " not in text

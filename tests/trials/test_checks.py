@@ -156,7 +156,7 @@ def test_options_of_another_kind_are_refused_by_name(even, people, options):
 
 def test_the_mix_that_was_wished_for_may_be_of_target_trials_too(even, people):
     finding = check(even, speakers=people, mix="cat4=1,target3=1")["G5"]
-    assert finding.sentence.startswith("nontarget trials of grade 4 ")
+    assert finding.sentence.startswith("nontarget trials: ")
     shares = [word for word in finding.sentence.split("; ")[1].split() if word[0].isdigit()]
     assert "target trials of grade" in finding.sentence
     assert len(shares) >= 3

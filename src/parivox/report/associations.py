@@ -64,8 +64,7 @@ def _shares_text(row: Row) -> str:
     first, second = shares["groups"]
     return (
         f": {_share_text(first)} of the speakers with {row['attribute']} {first['group']} have "
-        f"{row['other']} {shares['value']}, compared with "
-        f"{_share_text(second)} of the speakers with {second['group']}"
+        f"{row['other']} {shares['value']}, {_share_text(second)} of those with {second['group']}"
     )
 
 

@@ -356,7 +356,7 @@ def test_attributes_that_go_together_are_told_before_the_answer_is_relied_on(odd
     sentence = (
         "a difference by kind may be due to age, in part or all. To examine this, use --within age"
     )
-    shares = "80 % of the speakers with kind f have age <60, compared with fewer than 10 of the speakers with m"
+    shares = "80 % of the speakers with kind f have age <60, fewer than 10 of those with m"
     assert shares in text
     assert text.index("limitations.") < text.index(sentence) < text.index("Findings by operating")
 
