@@ -8,6 +8,7 @@ Takes the scores of the extra `demo`, and about a minute and a half. All comes f
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,10 +76,10 @@ def fairest(reproductions: Reproductions) -> Iterator[str]:
     }
     for row in rows(reproductions, "003", "claim 5", "GARBE"):
         ir = ratios["IR"][row["row"]]
-        mean = row["note"].removeprefix("fair systems show ").removesuffix(" on average")
+        mean = json.loads(row["values"])["mean_of_fair_systems"]["mean"]
         yield (
             f"| {row['row']} | {POOLED_EER[row['row']]:.2f} % | {ratios['FDR'][row['row']]:.3f} | "
-            f"{'undefined' if ir is None else f'{ir:.1f}'} | {row['exact']:.3f} | {mean} | "
+            f"{'undefined' if ir is None else f'{ir:.1f}'} | {row['exact']:.3f} | {mean:.2f} | "
             f"{row['floor_95']:.2f} | {p_value_cell(row['p_holm'])} |"
         )
 
@@ -156,7 +157,10 @@ def figures(reproductions: Reproductions) -> Iterator[tuple[str, Any]]:
         "title": "cost over that of everyone",
     }
     named = [
-        {**row, "name": f"{row['row']} ({row['note'].split()[0]})"}
+        {
+            **row,
+            "name": f"{row['row']} ({json.loads(row['values'])['number_of_speakers']['speakers']})",
+        }
         for row in in_order(reproductions)
     ]
     words = "hollow: printed; solid: counted, with 95 % interval; in brackets: speakers"

@@ -1,6 +1,7 @@
 """docs/papers.md says what the papers' items come to now."""
 
 import importlib.util
+import json
 import re
 import sys
 from pathlib import Path
@@ -12,6 +13,10 @@ from parivox.report.charts import svg
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "papers.md"
+
+
+def note_values(row):
+    return json.loads(row["values"])
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +69,7 @@ def test_its_bullets_are_of_the_figures(reproduced):
     assert sum(not row["low"] < 1 < row["high"] for row in biases.values()) == 3
     assert sum(row["high"] > 2 * row["low"] for row in biases.values()) > 18 / 2
     assert [g for g, row in biases.items() if row["p_holm"] < 0.05] == ["usa_m"], "one of 18"
-    few = sum(int(row["note"].split()[0]) < 30 for row in biases.values())
+    few = sum(note_values(row)["number_of_speakers"]["speakers"] < 30 for row in biases.values())
     assert f"{few} of the 18 groups have fewer than 30 speakers" in text
     assert biases["india_f"]["high"] > 8, "eight times"
     assert biases["india_f"]["low"] < 1, "or below"
@@ -96,7 +101,7 @@ def test_its_bullets_are_of_the_figures(reproduced):
     assert 1.5 < sorted(times.values())[1] < max(times.values()) < 5.5, "two to five times"
     garbe = figures_of("003", "claim 5", "GARBE")
     assert all(row["exact"] > row["floor_95"] for row in garbe.values()), "all five"
-    fair = {name: float(row["note"].split()[3]) for name, row in garbe.items()}
+    fair = {name: note_values(row)["mean_of_fair_systems"]["mean"] for name, row in garbe.items()}
     least = "ResNetSE34L"
     gaps = {
         name: (garbe[name]["exact"] - garbe[least]["exact"], fair[name] - fair[least])

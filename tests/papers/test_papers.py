@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import parivox as pv
+from parivox.facts import facts_of_row
 from parivox.papers.items import (
     AS_PRINTED,
     FAILS,
@@ -27,6 +28,7 @@ from parivox.papers.items import (
 )
 from parivox.papers.paper003 import SPEAKERS, concordance
 from parivox.papers.voxceleb import Voxceleb1H
+from parivox.report.catalogue import SENTENCES, fact_text
 from parivox.report.charts import svg
 from parivox.report.papers import write_reproduced
 
@@ -149,6 +151,17 @@ def test_one_rule_gives_every_verdict():
     assert {is_above(unsure), is_below(unsure), interval_side(unsure, 1.0)} == {None}
 
 
+def test_every_claim_and_note_has_its_sentences(reproduced):
+    for reproduction in reproduced.values():
+        for claim in reproduction.claims:
+            assert claim.sentence != claim.code
+            assert claim.why != f"{claim.code}_reason"
+            assert {*SENTENCES[claim.code].example} == {*claim.values}
+        notes = [note for row in reproduction.figures.rows() for note in facts_of_row(row, "note")]
+        for note in (*reproduction.notes, *notes):
+            assert fact_text(note) != note.code, note
+
+
 def test_other_data_contradict_nothing(reproduced):
     claims = [claim for reproduction in reproduced.values() for claim in reproduction.claims]
     assert len({claim.sentence for claim in claims}) == len(claims), "one claim is counted twice"
@@ -247,7 +260,7 @@ def test_of_the_guidelines_voxceleb1_h_fails_five_and_an_inclusive_list_none(rep
     failed = [
         (row["row"], row["quantity"][:2])
         for row in reproduced["002", "claim 5"].figures.rows()
-        if row["note"].startswith("fail") and row["row"] != "as listed"
+        if "check_failed" in row["note"] and row["row"] != "as listed"
     ]
     assert failed == [("VoxCeleb1-H", f"G{number}") for number in range(1, 6)]
 

@@ -20,6 +20,7 @@ from parivox.report import catalogue
 from parivox.report.data_sentences import DATA_SENTENCES
 from parivox.report.decision_sentences import DECISION_SENTENCES
 from parivox.report.list_sentences import LIST_SENTENCES
+from parivox.report.paper_sentences import PAPER_SENTENCES
 from parivox.report.verdict_sentences import VERDICT_SENTENCES
 
 ROOT = Path(__file__).parents[2]
@@ -259,7 +260,12 @@ OF_OTHER_TABLES = {
 """Of results that are not read again."""
 
 
-NEW = DATA_SENTENCES.keys() | LIST_SENTENCES.keys() | DECISION_SENTENCES.keys()
+NEW = (
+    DATA_SENTENCES.keys()
+    | LIST_SENTENCES.keys()
+    | DECISION_SENTENCES.keys()
+    | PAPER_SENTENCES.keys()
+)
 READ_AS_SENTENCES = {"is_reference", "below_minimum", "no_trials"}
 OF_VERDICTS = VERDICT_SENTENCES.keys() - READ_AS_SENTENCES
 """Which are read from other columns: tests/report/test_verdict_sentences.py."""

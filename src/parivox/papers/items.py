@@ -8,11 +8,14 @@ are not to be had: such an item says what it needs.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from parivox.data.table import Table
+from parivox.facts import VALUES_COLUMN, Fact, cell_of_row, table_cells
+from parivox.shown import CATALOGUE_MODULE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -48,10 +51,11 @@ COLUMNS = {
     "agrees": "bool",
     "verdict": "str",
     "note": "str",
+    VALUES_COLUMN: "str",
 }
 """Columns of the figures of an item: as printed, by the authors' steps, exactly; the interval over
 speakers; what 95 % of fair systems are below; p for all rows of the table; whether the exact figure
-rounds to print; what becomes of what it says."""
+rounds to print; what becomes of what it says; a note as a code, and its values."""
 
 
 @dataclass(frozen=True)
@@ -91,12 +95,37 @@ class Item:
 
 
 class Claim(NamedTuple):
-    """What a paper says, and what becomes of it."""
+    """What a paper says, and what becomes of it.
 
-    sentence: str
-    verdict: str  # `HOLDS`, `FAILS` or `OPEN`
-    why: str
-    on: str = ""  # what it was put to, where that is not what the paper has it from
+    Attributes
+    ----------
+    code
+        Code of the claim; that of the reason for its verdict ends in ``_reason``.
+    verdict
+        `HOLDS`, `FAILS` or `OPEN`.
+    values
+        Numbers and names that the claim and the reason are about.
+    on
+        The data that it was tested on, if they are not those of the paper.
+    sentence, why
+        The claim and the reason, in words.
+    """
+
+    code: str
+    verdict: str
+    values: Mapping[str, Any]
+    on: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The claim in words."""
+        return str(import_module(CATALOGUE_MODULE).fact_text(Fact(self.code, self.values)))
+
+    @property
+    def why(self) -> str:
+        """The reason for the verdict in words."""
+        reason = Fact(f"{self.code}_reason", self.values)
+        return str(import_module(CATALOGUE_MODULE).fact_text(reason))
 
     @property
     def told(self) -> str:
@@ -187,14 +216,14 @@ class Reproduced:
     claims
         What the paper says of them.
     notes
-        How the printed figures came about, and what their reader must know.
+        How the printed figures came about, and what their reader must know: codes with values.
     charts
         What draws them, as Altair charts.
     """
 
     figures: Table
     claims: tuple[Claim, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Fact, ...] = ()
     charts: tuple[Callable[[], Any], ...] = ()
 
 
@@ -236,7 +265,8 @@ class FigureRows:
             if neutral is not None:
                 verdict = side_verdict(printed, exact, neutral, estimate_columns["p_holm"])
         cells = {"row": row, "quantity": quantity, "printed": printed, "exact": exact}
-        blank = {"authors": None, "note": str(estimate.get("note") or "")}
+        note = cell_of_row(estimate, "note") if "note" in estimate else ""
+        blank = {"authors": None, "note": note}
         self.rows.append(
             {
                 **blank,
@@ -250,7 +280,9 @@ class FigureRows:
 
     def table(self) -> Table:
         """Return the figures as a table."""
-        return Table.of({name: [row[name] for row in self.rows] for name in COLUMNS}, COLUMNS)
+        columns = {name: [row[name] for row in self.rows] for name in [*COLUMNS][:-1]}
+        columns["note"], columns[VALUES_COLUMN] = table_cells(columns["note"])
+        return Table.of(columns, COLUMNS)
 
 
 def is_significant(p: float | None) -> bool:
@@ -258,31 +290,21 @@ def is_significant(p: float | None) -> bool:
     return p is not None and p < SIGNIFICANCE_LEVEL
 
 
-def names_text(names: Iterable[str]) -> str:
-    """Return names separated by commas, or ``none``."""
-    return ", ".join(names) or "none"
-
-
 def rate_in_percent(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a rate and its interval in per cent."""
     return {name: row[name] and 100 * row[name] for name in ("value", "low", "high")}
 
 
-def interval_text(row: Mapping[str, Any], unit: str = "", decimals: int = 2) -> str:
-    """Return a figure followed by its interval.
+def interval_values(row: Mapping[str, Any]) -> dict[str, float | None]:
+    """Return a figure with its interval, and its p if it has one, as a value of a fact.
 
     Examples
     --------
-    >>> (
-    ...     interval_text({"value": 0.2702, "low": 0.22, "high": 0.337}),
-    ...     interval_text({"value": 2, "low": None}),
-    ... )
-    ('0.27 [0.22, 0.34]', '2.00')
+    >>> interval_values({"group": "f", "value": 0.27, "low": 0.22, "high": 0.337})
+    {'value': 0.27, 'low': 0.22, 'high': 0.337}
     """
-    figure = f"{row['value']:.{decimals}f}{unit}"
-    if row["low"] is None:
-        return figure
-    return f"{figure} [{row['low']:.{decimals}f}, {row['high']:.{decimals}f}]"
+    names = ("value", "low", "high", "floor_95", "p", "p_holm")
+    return {name: None if row[name] is None else float(row[name]) for name in names if name in row}
 
 
 def rounded_as_printed(figure: float, decimals: int) -> float:

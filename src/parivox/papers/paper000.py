@@ -13,6 +13,7 @@ import numpy as np
 
 from parivox.core.error_burden import let_in
 from parivox.core.spread import nrb, value_range
+from parivox.facts import Fact, fact
 from parivox.papers.items import (
     AS_PRINTED,
     HOLDS,
@@ -23,11 +24,10 @@ from parivox.papers.items import (
     Paper,
     Reproduced,
     groups_verdict,
-    interval_text,
+    interval_values,
     is_above,
     is_below,
     is_significant,
-    names_text,
     other_data_verdict,
     print_verdict,
     rate_in_percent,
@@ -53,10 +53,8 @@ if TYPE_CHECKING:
 SWEPT_FPRS = (0.001, 0.01, 0.025, 0.05, 0.1)
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 """FPR over all trials, and weights of FPR, at which the paper evaluates both meta-measures."""
-_CHART_GROUPS_NOTE = (
-    "Figures are over all groups, as the paper's; the chart is of those of enough people."
-)
-_OTHER_LIST_NOTE = "The paper's list, VoxCeleb1-I, is not public: the same on VoxCeleb1-H"
+_CHART_GROUPS_NOTE = Fact("chart_of_large_groups", {})
+_OTHER_LIST_NOTE = Fact("list_is_not_public", {})
 
 
 # ---- tables: from print, or on VoxCeleb1-H
@@ -118,29 +116,21 @@ def _table3(_: object) -> Reproduced:
                     verdict=AS_PRINTED
                     if implied.agrees
                     else print_verdict(implied.value, implied.printed, 3),
-                    note=f"by rounding of table 2 between {implied.low:.4f} and {implied.high:.4f}",
+                    note=fact("by_rounding", low=float(implied.low), high=float(implied.high)),
                 )
     return Reproduced(
         figures.table(),
         (
             Claim(
-                "For a base metric all bias measures rank groups alike; another base metric can "
-                "rank them otherwise (4.1)",
+                "measures_rank_alike",
                 recount_verdict(all(orders) and orders[0] != orders[1]),
-                "the first follows from their definitions, and is so in print; there "
-                f"{' and '.join(order[0] for order in orders)} come first, by EER and by minCDet",
+                {"first_groups": [order[0] for order in orders]},
             ),
         ),
         (
-            "Computed from what table 2 prints; where 3 decimals leave a range, print lies in it.",
-            (
-                "The group's EER is at its own threshold; with its cost at that of all trials, of "
-                "which the paper says nothing, it may change sides for that alone."
-            ),
-            (
-                "m+Germany, the most favoured by cost, is no group of VoxCeleb1-H, and VoxCeleb1 "
-                "has four such men in all."
-            ),
+            Fact("table_2_implies_table_3", {}),
+            Fact("eer_at_own_threshold", {}),
+            Fact("no_german_men", {}),
         ),
     )
 
@@ -164,13 +154,12 @@ def _table4(_: object) -> Reproduced:
         figures.table(),
         (
             Claim(
-                "The log ratio is above 0 for favoured groups (table 1)",
+                "log_ratio_of_favoured",
                 recount_verdict(not opposite_groups),
-                f"in table 4 its sign is the opposite for {len(opposite_groups)} of {len(TABLE_4)} "
-                "groups",
+                {"opposite": len(opposite_groups), "groups": len(TABLE_4)},
             ),
         ),
-        ("Computed from the printed log ratios. Authors: the logarithm without its minus.",),
+        (Fact("computed_from_log_ratios", {}),),
     )
 
 
@@ -213,7 +202,7 @@ def _table1(voxceleb: Voxceleb1H) -> Reproduced:
                 _minimum_cost_audit(voxceleb), **metric, **measure
             ).items():
                 figures.add(group, f"{base_metric}, {name}", None, row["value"], 4, estimate=row)
-    notes = (_OTHER_LIST_NOTE, "The best group, of all, is the most favoured by chance as well.")
+    notes = (_OTHER_LIST_NOTE, Fact("best_group_by_chance", {}))
     return Reproduced(figures.table(), notes=notes)
 
 
@@ -236,13 +225,13 @@ def _claim4(voxceleb: Voxceleb1H) -> Reproduced:
         figures.table(),
         (
             Claim(
-                "On VoxCeleb1-H EER is 2.402 % and minCDet 0.008; on VoxCeleb1-I they are 50 % "
-                "greater",
+                "list_i_is_harder",
                 recount_verdict(all(row["agrees"] for row in figures.rows)),
-                f"the first are {interval_text(eer_percent, ' %', 4)} and "
-                f"{interval_text(cost, '', 5)}; the second "
-                f"follows from print ({increase[0]:.2f} and {increase[1]:.2f} times), as that list "
-                "is not public",
+                {
+                    "eer": interval_values(eer_percent),
+                    "cost": interval_values(cost),
+                    "increase": increase,
+                },
             ),
         ),
     )
@@ -281,22 +270,23 @@ def _claim41(voxceleb: Voxceleb1H) -> Reproduced:
         figures.table(),
         (
             Claim(
-                "Another base metric leads to another conclusion: men from India are favoured by "
-                "EER (0.880) and prejudiced against by minCDet (1.571)",
+                "base_metric_changes_side",
                 other_data_verdict(
                     groups_verdict(
                         [is_below(eer[INDIAN_MEN]), is_above(common_threshold[INDIAN_MEN])]
                     )
                     == HOLDS
                 ),
-                f"they are {interval_text(eer[INDIAN_MEN])} and "
-                f"{interval_text(common_threshold[INDIAN_MEN])}; at a threshold of "
-                "their own, where the EER is taken, too, their cost is "
-                f"{interval_text(own_threshold[INDIAN_MEN])} times that of everyone. "
-                f"{len(changed_groups)} of {len(eer)} groups "
-                f"change sides ({names_text(changed_groups)}), with both at own thresholds "
-                f"{names_text(changed_at_own)}; "
-                f"shown to be on a side by either: {names_text(significant_groups)}",
+                {
+                    "eer": interval_values(eer[INDIAN_MEN]),
+                    "common": interval_values(common_threshold[INDIAN_MEN]),
+                    "own": interval_values(own_threshold[INDIAN_MEN]),
+                    "n_changed": len(changed_groups),
+                    "groups": len(eer),
+                    "changed": changed_groups,
+                    "changed_at_own": changed_at_own,
+                    "significant": significant_groups,
+                },
                 H,
             ),
         ),
@@ -335,21 +325,22 @@ def _figure1(voxceleb: Voxceleb1H) -> Reproduced:
     has_expected_sign = [
         bool((sign * step > 0).all()) for sign, step in zip((1, -1), steps, strict=True)
     ]
-    ranges = (
-        f"from {interval_text(start, '', 3)} to {interval_text(stop, '', 3)}"
-        for start, *_, stop in (lowest_fpr_rows, highest_fpr_rows)
-    )
     return Reproduced(
         figures.table(),
         (
             Claim(
-                "At FPR 0.001 FDR nears 1 as the weight of FPR rises; at 0.1 it falls",
+                "fdr_over_alpha",
                 other_data_verdict(all(has_expected_sign)),
-                ", and ".join(ranges),
+                {
+                    "ranges": [
+                        {"start": interval_values(start), "stop": interval_values(stop)}
+                        for start, *_, stop in (lowest_fpr_rows, highest_fpr_rows)
+                    ]
+                },
                 H,
             ),
         ),
-        (_OTHER_LIST_NOTE, "p is of each figure by itself.", _CHART_GROUPS_NOTE),
+        (_OTHER_LIST_NOTE, Fact("p_of_each_figure", {}), _CHART_GROUPS_NOTE),
         (
             partial(
                 audit.charts.over_alpha,
@@ -377,17 +368,16 @@ def _figure2(voxceleb: Voxceleb1H) -> Reproduced:
         figures.table(),
         (
             Claim(
-                "With falling FPR the NRB of FPR rises, and that of FNR falls",
+                "nrb_over_fpr",
                 other_data_verdict(bool((fpr_steps < 0).all() and (fnr_steps > 0).all())),
-                "; ".join(
-                    f"{metric.upper()} {', '.join(interval_text(row) for row in metric_rows)}"
+                {
+                    metric: [interval_values(row) for row in metric_rows]
                     for metric, metric_rows in rows.items()
-                )
-                + ", at FPRs of 0.001, 0.01, 0.025, 0.05 and 0.1",
+                },
                 H,
             ),
         ),
-        (_OTHER_LIST_NOTE, "p is of each figure by itself.", _CHART_GROUPS_NOTE),
+        (_OTHER_LIST_NOTE, Fact("p_of_each_figure", {}), _CHART_GROUPS_NOTE),
         (partial(audit.charts.over_metrics, by=BY, measure="nrb"),),
     )
 
@@ -412,16 +402,13 @@ def _claim42(voxceleb: Voxceleb1H) -> Reproduced:
         figures.table(),
         (
             Claim(
-                "At FPR 0.001 FDR of false accepts is about 0.99, minimal bias, and NRB about "
-                "0.65, substantial discrepancies: they contradict each other",
+                "fdr_contradicts_nrb",
                 other_data_verdict(fdr["value"] > 0.985 and nrb["value"] > 0.6),
-                f"FDR is {interval_text(fdr, '', 3)} and NRB {interval_text(nrb, '', 3)}; what of "
-                "this is "
-                "beyond chance: claim 4.3",
+                {"fdr": interval_values(fdr), "nrb": interval_values(nrb)},
                 H,
             ),
         ),
-        (_OTHER_LIST_NOTE, "p is of each figure by itself."),
+        (_OTHER_LIST_NOTE, Fact("p_of_each_figure", {})),
         (partial(_sweep_audit(voxceleb).charts.over_metrics, by=BY, measure="nrb"),),
     )
 
@@ -450,17 +437,15 @@ def _claim43(voxceleb: Voxceleb1H) -> Reproduced:
             2,
             estimate=hour_limits,
         )
-    group_set_texts, significance = [], []
+    group_sets, significance = list[dict[str, Any]](), []
     for gated, group_set in ((False, "all groups"), (True, "those of enough people")):
         measure_rows = _fdr_and_nrb(voxceleb, SWEPT_FPRS[0], gated=gated)
         for quantity, row in measure_rows.items():
             limit = f"{quantity} of false accepts"
             figures.add(group_set, limit, None, row["value"], 4, estimate=row, p_holm=row["p"])
         significance.append([is_significant(row["p"]) for row in measure_rows.values()])
-        measure_texts = (
-            f"{limit} {row['value']:.3f} (p {row['p']:.3f})" for limit, row in measure_rows.items()
-        )
-        group_set_texts.append(f"over {group_set} {' and '.join(measure_texts)}")
+        measures = {name.lower(): interval_values(row) for name, row in measure_rows.items()}
+        group_sets.append({"group_set": group_set, **measures})
     india = _bias_rows(
         audit,
         metric="fpr",
@@ -472,35 +457,29 @@ def _claim43(voxceleb: Voxceleb1H) -> Reproduced:
         figures.table(),
         (
             Claim(
-                "An attacker who tries once a minute likely succeeds after 17 hours at FPR 0.001, "
-                "after 3.5 hours at 0.005",
+                "attacker_succeeds",
                 recount_verdict(min(success_chances) > 1 / 2),
-                f"with chances {success_chances[0]:.3f} and {success_chances[1]:.3f}, if attempts "
-                "are independent",
+                {"chances": success_chances},
             ),
             Claim(
-                "A device of a man from India falls after 3.5 hours in place of 17",
+                "indian_men_fall_sooner",
                 other_data_verdict(groups_verdict([is_above(india)]) == HOLDS),
-                f"the FPR of {INDIAN_MEN} is {interval_text(india)} times the overall one, of "
-                f"{rates[INDIAN_MEN]['speakers']} people; the same chance takes "
-                f"{_hours_to_success(rates[INDIAN_MEN]['value']):.1f} hours",
+                {
+                    "group": INDIAN_MEN,
+                    "fpr": interval_values(india),
+                    "speakers": rates[INDIAN_MEN]["speakers"],
+                    "hours": _hours_to_success(rates[INDIAN_MEN]["value"]),
+                },
                 H,
             ),
             Claim(
-                "At FPR 0.001 NRB correctly identifies the system as biased, while FDR "
-                "misrepresents the risk",
+                "nrb_identifies_bias",
                 other_data_verdict(all(nrb and not fdr for fdr, nrb in significance)),
-                f"compared with equal rates among these people {'; '.join(group_set_texts)}: "
-                "first neither exceeds chance, then both do",
+                {"group_sets": group_sets},
                 H,
             ),
         ),
-        (
-            (
-                "Hours are until an attacker has succeeded with the chance that 17 hours give at "
-                "FPR 0.001; no errors were counted where they are infinite."
-            ),
-        ),
+        (Fact("hours_to_success", {}),),
         (partial(audit.charts.forest, by=BY, operating_point=f"fpr={DESIGN_FPR:g}"),),
     )
 
@@ -532,34 +511,29 @@ def _claim6(voxceleb: Voxceleb1H) -> Reproduced:
     ):
         changes.append(float(spread(rates).value / spread(rates / 10).value))
         figures.add(name, "over that of rates of a tenth", None, changes[-1], 4)
-    point_texts, significance = [], []
+    points, significance = list[dict[str, float]](), []
     for fpr in (SWEPT_FPRS[0], SWEPT_FPRS[-1]):
         rows = _fdr_and_nrb(voxceleb, fpr)
         for name, row in rows.items():
             figures.add(f"FPR {fpr:g}", name, None, row["value"], 4, estimate=row, p_holm=row["p"])
         significance.append([is_significant(row["p"]) for row in rows.values()])
-        p_texts = " and ".join(f"{name} {row['p']:.3f}" for name, row in rows.items())
-        point_texts.append(f"at FPR {fpr:g} {p_texts}")
+        points.append({"fpr": fpr} | {name.lower(): float(row["p"]) for name, row in rows.items()})
     return Reproduced(
         figures.table(),
         (
             Claim(
-                "Ratio-based measures do not depend on the magnitude of the base metric, "
-                "difference-based ones do (5)",
+                "ratios_keep_magnitude",
                 recount_verdict(abs(changes[1] - 1) < 1e-9 and abs(changes[0] - 10) < 1e-6),
-                "by their definitions: of rates a tenth as great the range is a tenth, NRB the "
-                "same",
+                {},
             ),
             Claim(
-                "We recommend the use of ratio-based bias measures, in particular when the values "
-                "of base metrics are small",
+                "ratios_recommended",
                 other_data_verdict(significance[0] == [False, True]),
-                "that ratios show more where rates are small is not confirmed: over all groups p "
-                f"under equal rates is {'; '.join(point_texts)}",
+                {"points": points},
                 H,
             ),
         ),
-        (_OTHER_LIST_NOTE, "p is of each figure by itself."),
+        (_OTHER_LIST_NOTE, Fact("p_of_each_figure", {})),
     )
 
 

@@ -16,6 +16,7 @@ from parivox.core.costs import COST_MODELS, cdet, equalised_min_cdet, min_cdet
 from parivox.core.rates import fnr_at_fpr
 from parivox.core.separation import r_precision
 from parivox.core.verdict import holm
+from parivox.facts import Fact, fact
 from parivox.papers.items import (
     MISSING,
     NOTHING,
@@ -29,11 +30,10 @@ from parivox.papers.items import (
     Reproduced,
     groups_verdict,
     interval_side,
-    interval_text,
+    interval_values,
     is_above,
     is_below,
     is_significant,
-    names_text,
     rate_in_percent,
     recount_verdict,
 )
@@ -114,7 +114,7 @@ def _significant_groups(rows: Mapping[str, Mapping[str, Any]]) -> tuple[list[str
 
 def _spread_figures(audit: Audit, grouping: str) -> tuple[FigureRows, Claim]:
     """Return figures and a claim on how unequal FPR and FNR are at the overall threshold."""
-    figures, significance, ranges = FigureRows(), [], []
+    figures, significance, rates_of_metrics = FigureRows(), [], list[dict[str, Any]]()
     for metric in ("fpr", "fnr"):
         filters = {
             "system": V2,
@@ -139,19 +139,15 @@ def _spread_figures(audit: Audit, grouping: str) -> tuple[FigureRows, Claim]:
             figures.add(group_set, name, None, row["value"], 4, estimate=row, p_holm=row["p"])
             if gated:
                 significance.append(is_significant(row["p"]))
-                ginis = (
-                    f"Gini {interval_text(row)}, 95 % of fair systems below {row['floor_95']:.2f}"
-                )
-        lowest, highest = (
-            f"{100 * end(rate_row['value'] for rate_row in rates):.2f}" for end in (min, max)
-        )
-        ranges.append(
-            f"{metric.upper()} from {lowest} to {highest} %, over those of enough people {ginis}"
+                gini = interval_values(row)
+        lowest, highest = (100 * end(rate_row["value"] for rate_row in rates) for end in (min, max))
+        rates_of_metrics.append(
+            {"metric": metric.upper(), "lowest": lowest, "highest": highest, "gini": gini}
         )
     return figures, Claim(
-        "At the overall threshold error rates differ much between subgroups",
+        "rates_differ_by_group",
         groups_verdict(is_unequal or None for is_unequal in significance),
-        "; ".join(ranges),
+        {"rates": rates_of_metrics},
     )
 
 
@@ -206,23 +202,24 @@ def _table1(voxceleb: Voxceleb1H) -> Reproduced:
         figures.table(),
         (
             Claim(
-                "Different versions of the detection cost are in use, which is impractical for "
-                "consistent evaluation (5.3)",
+                "costs_of_challenges",
                 recount_verdict(highest_minimum > minimum),
-                f"the same scores of {V2} have a minimum of {minimum:.3f} as in {lowest_challenge} "
-                "and of "
-                f"{highest_minimum:.3f} as in {highest_challenge}. {len(changed_groups)} of "
-                f"{len(sides)} groups change sides with "
-                f"the version ({names_text(changed_groups)}); of these shown to be on one, at the "
-                "cost of table "
-                f"4: {names_text(significant_groups)}",
+                {
+                    "system": V2,
+                    "lowest": {"cost": minimum, "challenge": lowest_challenge},
+                    "highest": {"cost": highest_minimum, "challenge": highest_challenge},
+                    "n_changed": len(changed_groups),
+                    "groups": len(sides),
+                    "changed": changed_groups,
+                    "significant": significant_groups,
+                },
             ),
         ),
         (
-            "Costs over that of the better blind decision, weights as in the challenges' plans.",
-            "Equalised: one threshold, and each of 18 groups counts the same, as NIST averages.",
-            "R-precision is 1 - EER where half of the trials are target trials, as nearly here.",
-            "Cllr is left out, as these scores are no likelihood ratios.",
+            Fact("costs_over_blind_decision", {}),
+            Fact("groups_equalised", {}),
+            Fact("r_precision", {}),
+            Fact("no_cllr_of_these_scores", {}),
         ),
     )
 
@@ -288,26 +285,17 @@ def _table2(voxceleb: Voxceleb1H) -> Reproduced:
         figures.table(),
         (
             Claim(
-                "Women are fewer, and each of them has fewer utterances (5.3)",
+                "women_are_fewer",
                 recount_verdict(
                     women < men and utterances_per_speaker[0] < utterances_per_speaker[1]
                 ),
-                f"{women} women and {men} men, with {utterances_per_speaker[0]:.0f} and "
-                f"{utterances_per_speaker[1]:.0f} utterances each "
-                "on average; the paper says it of three lists",
+                {"women": women, "men": men, "utterances": utterances_per_speaker},
                 H,
             ),
         ),
         (
-            (
-                "Printed shares of utterances are next to shares of trials; those of the "
-                "utterances "
-                f"in the list differ from them by {largest_difference:.2f} points at most."
-            ),
-            (
-                f"The column of VoxCeleb1's test list is counted where --data has {TEST}; that of "
-                "VoxCeleb1-E takes its list."
-            ),
+            (Fact("shares_of_utterances", {"difference": largest_difference})),
+            (Fact("column_of_test_list", {"file": TEST})),
         ),
         (partial(audit.charts.speakers, by="nationality"),),
     )
@@ -358,7 +346,7 @@ def _table4(voxceleb: Voxceleb1H) -> Reproduced:
                 estimate=estimates[row.group],
                 neutral=1.0 if estimates is biases else None,
                 authors=figure.paper,
-                note=f"{costs[row.group]['speakers']} speakers",
+                note=fact("number_of_speakers", speakers=costs[row.group]["speakers"]),
             )
     above, below = _significant_groups(biases)
     directions = [
@@ -374,27 +362,20 @@ def _table4(voxceleb: Voxceleb1H) -> Reproduced:
         figures.table(),
         (
             Claim(
-                f"{len(groups_above_one)} groups fare worse than average, "
-                f"{len(TABLE_4) - len(groups_above_one)} better",
+                "groups_with_higher_costs",
                 groups_verdict(directions),
-                "adjusted for all 18 groups, shown to be worse: "
-                f"{names_text(above)}; better: {names_text(below)}; the others are "
-                "inconclusive",
+                {
+                    "printed_worse": len(groups_above_one),
+                    "printed_better": len(TABLE_4) - len(groups_above_one),
+                    "worse": above,
+                    "better": below,
+                },
             ),
-            Claim(
-                "Thresholds of their own would help women more (1.37 on average) than men "
-                "(1.09; 5.4)",
-                OPEN,
-                f"counted exactly the means are {means[0]:.2f} and {means[1]:.2f}, over groups of "
-                "as few as five people, on the trials that thresholds were found on (claim 5.4)",
-            ),
+            Claim("own_thresholds_help_women", OPEN, {"means": [float(mean) for mean in means]}),
         ),
         (
-            (
-                "Authors: a cost is that of the nearest point of a curve that is cut at its ends, "
-                "rounded to 4 decimals before it is divided; threshold bias is a ratio of two such."
-            ),
-            "mexico_m is in print the best of all groups as its curve ends below the threshold.",
+            Fact("costs_as_authors_computed", {}),
+            Fact("mexican_men_best_in_print", {}),
         ),
     )
 
@@ -432,32 +413,25 @@ def _table5(voxceleb: Voxceleb1H) -> Reproduced:
         figures.table(),
         (
             Claim(
-                "Women from India face 13 times the average FPR (5.3)",
+                "fpr_of_indian_women",
                 recount_verdict(round(india["fpr"]["value"]) == 13),
-                "13 is the ratio to men from the USA, by whose rates the table divides; to "
-                f"everyone it is {_ratio_text(india['fpr'])}, which has room for 13",
+                {"fpr": interval_values(india["fpr"])},
             ),
             Claim(
-                "They face 1.3 times the average FNR, a higher risk of exclusion (5.3)",
+                "fnr_of_indian_women",
                 groups_verdict([is_above(india["fnr"])]),
-                f"to everyone it is {_ratio_text(india['fnr'])}",
+                {"fnr": interval_values(india["fnr"])},
             ),
             Claim(
-                "Men from the USA have error rates in line with the average (5.3)",
+                "rates_of_american_men",
                 groups_verdict(
                     False if is_significant(row["p_holm"]) else None for row in usa.values()
                 ),
-                f"they are 1 as they are divided by themselves; to everyone the FPR is "
-                f"{_ratio_text(usa['fpr'])} and the FNR {_ratio_text(usa['fnr'])}",
+                {"fpr": interval_values(usa["fpr"]), "fnr": interval_values(usa["fnr"])},
             ),
         ),
-        (f"Authors: divided by the rates of {REFERENCE_5}, not by the overall rates.",),
+        (Fact("divided_by_group", {"group": REFERENCE_5}),),
     )
-
-
-def _ratio_text(row: Mapping[str, Any]) -> str:
-    """Return a ratio and its interval, in words."""
-    return interval_text(row, " times")
 
 
 # ---- figures
@@ -480,9 +454,7 @@ def _figure2(voxceleb: Voxceleb1H) -> Reproduced:
     figures.add(V2, "threshold of the least cost", None, float(minimum.threshold), 3)
     return Reproduced(
         figures.table(),
-        notes=(
-            "Two of many such distributions: the paper does not say of which scores its own are.",
-        ),
+        notes=(Fact("two_distributions", {}),),
         charts=(partial(audit.charts.distributions, by="gender", system=V2),),
     )
 
@@ -510,18 +482,18 @@ def _figure4(voxceleb: Voxceleb1H) -> Reproduced:
         figures.table(),
         (
             Claim(
-                "The model is fit to the dominant population in the training data, US speakers "
-                "(5.1)",
+                "fit_to_american_speakers",
                 groups_verdict([is_below(nationality_rows["USA"])]),
-                f"their subgroup bias is {interval_text(nationality_rows['USA'])}, p "
-                f"{nationality_rows['USA']['p_holm']:.3f} adjusted for {len(nationality_rows)} "
-                "nationalities, though "
-                f"{100 * usa_share:.0f} % of all trials are their own; shown to be below 1: "
-                f"{names_text(better)}",
+                {
+                    "bias": interval_values(nationality_rows["USA"]),
+                    "nationalities": len(nationality_rows),
+                    "share": 100 * usa_share,
+                    "better": better,
+                },
             ),
             spread,
         ),
-        ("Whether women's curves lie above that of everyone, and men's below it: claim 5.1.",),
+        (Fact("curves_in_claim_5_1", {}),),
         (partial(audit.charts.det, by=BY, systems=V2, panel="gender"),),
     )
 
@@ -551,43 +523,48 @@ def _figure5(voxceleb: Voxceleb1H) -> Reproduced:
     filters = {"grouping": BY, "metric": "cdet_norm", "measure": "nrb"}
     (nrb,) = audit.comparison.subset(**filters).rows()
     is_different = nrb["low"] is not None and not nrb["low"] <= 0 <= nrb["high"]
-    usa_texts = (f"{name} by {_difference_text(rows[name])}" for name in ("usa_m", "usa_f"))
     return Reproduced(
         figures.table(),
         (
             Claim(
-                "The subgroup bias of men is close to 1 or below it for both systems",
+                "bias_of_men_near_1",
                 recount_verdict(max(TABLE_4[group][2] for group in men) < 2),
-                f"table 4 prints {TABLE_4['norway_m'][2]:.2f} for norway_m. Counted it is above 1 "
-                f"for {len(above[V2])} and {len(above[L])} of {len(men)} groups of men, adjusted "
-                f"shown to be: {names_text(significant_men)}",
+                {
+                    "norway_m": TABLE_4["norway_m"][2],
+                    "above": [len(above[system]) for system in (V2, L)],
+                    "groups": len(men),
+                    "significant": significant_men,
+                },
             ),
             Claim(
-                "The bias of men and of women from the USA is the same for both systems",
+                "bias_of_americans_is_equal",
                 groups_verdict(
                     [None if name not in differing_groups else False for name in ("usa_m", "usa_f")]
                 ),
-                f"it differs for {' and for '.join(usa_texts)}: alike is more than not shown to "
-                "differ",
+                {
+                    "differences": [
+                        {"group": name, **_difference(rows[name])} for name in ("usa_m", "usa_f")
+                    ]
+                },
             ),
             Claim(
-                f"Neither system definitively has the smaller differences: {V2} has the lower bias "
-                f"for 7 groups, {L} for 10",
+                "neither_system_is_fairer",
                 recount_verdict(not is_different and not differing_groups),
-                f"counted {len(lower)} and {len(rows) - len(lower)}, usa_m among these (0.836 and "
-                f"0.832); adjusted shown to differ: {names_text(differing_groups)}; nor does NRB "
-                "of the cost: "
-                f"{_difference_text(nrb)}",
+                {
+                    "lower": [len(lower), len(rows) - len(lower)],
+                    "differing": differing_groups,
+                    "nrb": _difference(nrb),
+                },
             ),
         ),
-        ("p is of each group by itself.",),
+        (Fact("p_of_each_group", {}),),
         (partial(audit.charts.against, by=BY, measure="subgroup_bias", systems=(V2, L)),),
     )
 
 
-def _difference_text(row: Mapping[str, Any]) -> str:
-    """Return a difference of two systems with its interval."""
-    return f"{row['difference']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]"
+def _difference(row: Mapping[str, Any]) -> dict[str, float]:
+    """Return a difference of two systems with its interval, as values of a fact."""
+    return {name: float(row[name]) for name in ("difference", "low", "high")}
 
 
 def _figure7(voxceleb: Voxceleb1H) -> Reproduced:
@@ -611,12 +588,9 @@ def _figure7(voxceleb: Voxceleb1H) -> Reproduced:
         figures.table(),
         (
             Claim(
-                "At the score -1.024 FPR is 0.27 % and FNR 10.36 %",
+                "rates_at_printed_score",
                 recount_verdict(agrees),
-                "; ".join(
-                    f"{metric.upper()} {interval_text(rate_in_percent(row), ' %')}"
-                    for metric, row in rates.items()
-                ),
+                {metric: interval_values(rate_in_percent(row)) for metric, row in rates.items()},
             ),
         ),
         charts=(partial(audit.charts.together, systems=V2),),
@@ -634,18 +608,15 @@ def _figure8(voxceleb: Voxceleb1H) -> Reproduced:
     for group, row in eers.items():
         figures.add(group, "EER over that of everyone", None, row["value"], 4, estimate=row)
     worse, better = _significant_groups(eers)
-    eer_text = (
-        f"by EER shown to be worse than everyone: {names_text(worse)}; better: {names_text(better)}"
-    )
     return Reproduced(
         figures.table(),
         (
             claim._replace(
-                sentence="Performance is disparate across nationalities (5.1)",
-                why=f"at the overall threshold {claim.why}; {eer_text}",
+                code="rates_differ_by_nationality",
+                values={**claim.values, "worse": worse, "better": better},
             ),
         ),
-        ("Curves of women and of men of a nationality share a panel, as in the paper.",),
+        (Fact("women_and_men_in_one_panel", {}),),
         (partial(audit.charts.det, by=BY, systems=V2, panel="nationality"),),
     )
 
@@ -655,7 +626,7 @@ def _figure9(voxceleb: Voxceleb1H) -> Reproduced:
     rows = _group_rows(audit.comparison, measure="value", metric="eer")
     claims = []
     for change_name, nationalities in _PRINTED_CHANGES.items():
-        nationality_texts: list[str] = []
+        changes: list[dict[str, Any]] = []
         directions: list[bool | None] = []
         for nationality in nationalities:
             women, men = (rows[f"{nationality.lower()}_{sex}"] for sex in "fm")
@@ -692,28 +663,25 @@ def _figure9(voxceleb: Voxceleb1H) -> Reproduced:
                 directions.append(
                     None if is_wider is None else is_wider == (change_name == "wider")
                 )
-            change_text = (
-                interval_text({"value": wider, **interval})
-                if half_width
-                else f"{wider:.2f}, of too few people"
-            )
-            nationality_texts.append(
-                f"{nationality} {ratios[0]:.2f} and {ratios[1]:.2f}, wider by {change_text}"
-            )
+            widening = interval_values({"value": wider, **interval})
+            changes.append({"nationality": nationality, "ratios": ratios, "wider": widening})
         claims.append(
             Claim(
-                f"From {V2} to {L} curves of women and men are {change_name} for "
-                f"{names_text(nationalities)}",
+                "curves_of_women_and_men",
                 groups_verdict(directions),
-                f"EER of women over men, and change in logarithm: {'; '.join(nationality_texts)}",
+                {
+                    "change": change_name,
+                    "nationalities": [*nationalities],
+                    "changes": changes,
+                },
             )
         )
     return Reproduced(
         figures.table(),
         tuple(claims),
         (
-            "Distance between curves is taken at the EER; no interval where people are too few.",
-            "Women and men share no trials here, so that half-widths add up as squares.",
+            Fact("distance_at_eer", {}),
+            Fact("half_widths_as_squares", {}),
         ),
         (partial(audit.charts.det, by=BY, systems=(V2, L), panel="nationality"),),
     )
@@ -763,8 +731,11 @@ def _figure10(voxceleb: Voxceleb1H) -> Reproduced:
     }
     not_closer = [group for group, closer_rates in is_closer.items() if not all(closer_rates)]
     usa = [
-        f"{group}: FPR {common_rates[group][0]:.2f} against {own_rates[group][0]:.2f} %, "
-        f"FNR {common_rates[group][1]:.1f} against {own_rates[group][1]:.1f} %"
+        {
+            "group": group,
+            "fpr": [common_rates[group][0], own_rates[group][0]],
+            "fnr": [common_rates[group][1], own_rates[group][1]],
+        }
         for group in ("usa_f", "usa_m")
     ]
     fnr_change = max(
@@ -778,40 +749,37 @@ def _figure10(voxceleb: Voxceleb1H) -> Reproduced:
         figures.table(),
         (
             Claim(
-                "Whatever the threshold, women from India fare worse than everyone",
+                "indian_women_at_any_threshold",
                 groups_verdict([is_above(eers["india_f"])]),
-                f"their curve lies above that of everyone at {sum(india_above)} of "
-                f"{len(india_above)} FPRs "
-                f"from 0.1 to 10 %, but they are 11 people: by EER {_ratio_text(eers['india_f'])}, "
-                f"p {eers['india_f']['p_holm']:.2f} after adjusting for all groups",
+                {
+                    "above": sum(india_above),
+                    "fprs": len(india_above),
+                    "eer": interval_values(eers["india_f"]),
+                },
             ),
             Claim(
-                "Near the tuned thresholds women from the UK and the USA fare worse, too",
+                "british_and_american_women",
                 recount_verdict(all(TABLE_4[group][2] > 1 for group in regional_above)),
-                f"table 4 prints {TABLE_4['usa_f'][2]:.2f} for usa_f, better than average. Around "
-                "the overall FPR (a third, once, three times) the curve lies above that of "
-                "everyone at "
-                + "; ".join(
-                    f"{sum(is_above_curve)} of 3 for {group}"
-                    for group, is_above_curve in regional_above.items()
-                ),
+                {
+                    "usa_f": TABLE_4["usa_f"][2],
+                    "groups": [
+                        {"group": group, "above": sum(is_above_curve)}
+                        for group, is_above_curve in regional_above.items()
+                    ],
+                },
             ),
             Claim(
-                "The overall threshold does not move the FNR of people from the USA, and improves "
-                "their FPR",
+                "threshold_keeps_american_fnr",
                 recount_verdict(improves_fpr and fnr_change < 0.02),
-                "it improves the FPR; but along a curve a lower FPR costs FNR. At the overall "
-                f"against their own threshold {'; '.join(usa)}",
+                {"groups": usa},
             ),
             Claim(
-                "At its own threshold each group's FPR and FNR are closer to those of everyone",
+                "own_threshold_is_closer",
                 OPEN,
-                f"of {len(_FIGURE_10_GROUPS)} groups it is not so for {names_text(not_closer)}, by "
-                "rates "
-                "without intervals, on the trials that thresholds were found on",
+                {"groups": len(_FIGURE_10_GROUPS), "not_closer": not_closer},
             ),
         ),
-        ("Rates at own thresholds are those of the trials that the thresholds were found on.",),
+        (Fact("own_thresholds_same_trials", {}),),
         (
             partial(
                 audit.charts.det,
@@ -838,16 +806,18 @@ def _figure11(voxceleb: Voxceleb1H) -> Reproduced:
         figures.table(),
         (
             Claim(
-                "VoxCeleb1 is skewed towards men and people from the USA (6.2)",
+                "skewed_to_american_men",
                 recount_verdict(genders["m"] > genders["f"] and usa_share > 1 / 2),
-                f"of {len(speaker_rows):,} speakers {100 * genders['m'] / len(speaker_rows):.1f} % "
-                "are men and "
-                f"{100 * usa_share:.1f} % from the USA; "
-                f"{len(small_nationalities)} of "
-                f"{len(nationalities)} nationalities have fewer than five speakers",
+                {
+                    "speakers": len(speaker_rows),
+                    "men": 100 * genders["m"] / len(speaker_rows),
+                    "usa": 100 * usa_share,
+                    "small": len(small_nationalities),
+                    "nationalities": len(nationalities),
+                },
             ),
         ),
-        ("The chart is of the 1,190 of them who are in VoxCeleb1-H.",),
+        (Fact("chart_of_1190_speakers", {}),),
         (partial(_audit(voxceleb).charts.speakers, by=BY),),
     )
 
@@ -875,22 +845,27 @@ def _claim51(voxceleb: Voxceleb1H) -> Reproduced:
         figures.table(),
         (
             Claim(
-                "The curves of women lie mostly above that of everyone",
+                "curves_of_women_above",
                 groups_verdict(is_above(row) for row in women.values()),
-                f"by EER they are for {len(above)} of {len(women)} nationalities; adjusted for all "
-                "groups, shown to be worse: "
-                f"{names_text([group_name for group_name in worse if group_name in women])}",
+                {
+                    "above": len(above),
+                    "nationalities": len(women),
+                    "worse": [group_name for group_name in worse if group_name in women],
+                },
             ),
             Claim(
-                "The curves of men lie below it",
+                "curves_of_men_below",
                 groups_verdict(is_below(row) for row in men.values()),
-                f"by EER they are for {len(below)} of {len(men)} nationalities; shown to be "
-                f"better: {names_text([group_name for group_name in better if group_name in men])}",
+                {
+                    "below": len(below),
+                    "nationalities": len(men),
+                    "better": [group_name for group_name in better if group_name in men],
+                },
             ),
             Claim(
-                "All women but those from the USA have a subgroup bias above 1",
+                "other_women_have_higher_costs",
                 recount_verdict(printed_below == ["usa_f"]),
-                f"table 4 prints values below 1 for {names_text(printed_below)}",
+                {"printed_below": printed_below},
             ),
         ),
     )
@@ -935,18 +910,19 @@ def _claim54(voxceleb: Voxceleb1H) -> Reproduced:
         figures.table(),
         (
             Claim(
-                "All groups would perform better if tuned to their own threshold (5.4, 7.1)",
+                "own_thresholds_help_everybody",
                 groups_verdict(directions),
-                "on the trials that it is found on a threshold of one's own cannot harm, by "
-                f"definition; found on other speakers, in the {len(known_rows)} of "
-                f"{len(other_speaker_rows)} groups "
-                f"of ten people or more, {len(without_gain)} do not gain. By itself an interval is "
-                "above 1 "
-                f"for {names_text(above_one)} and below 1 for {names_text(below_one)}, adjusted "
-                f"for {len(known_rows)} groups for {names_text(significant)}",
+                {
+                    "tested": len(known_rows),
+                    "groups": len(other_speaker_rows),
+                    "without_gain": len(without_gain),
+                    "above": above_one,
+                    "below": below_one,
+                    "significant": significant,
+                },
             ),
         ),
-        ("On other speakers: cross-fitted over speakers; missing where a group has too few.",),
+        (Fact("cross_fitted_over_speakers", {}),),
     )
 
 
@@ -1006,17 +982,19 @@ def _claim72(voxceleb: Voxceleb1H) -> Reproduced:
         figures.table(),
         (
             Claim(
-                "The difference between women and men persists across minority and dominant "
-                "subgroups",
+                "women_differ_in_every_subgroup",
                 groups_verdict(is_above(row) for row in ratios["cost"].values()),
-                f"of {len(nationalities)} nationalities with both, women have the greater EER in "
-                f"{len(above['EER'])} ({names_text(above['EER'])}) and cost in "
-                f"{len(above['cost'])}; "
-                f"adjusted, shown to differ from men: {names_text(significant)}; in print women of "
-                f"{names_text(printed_lower)} have the lower subgroup bias",
+                {
+                    "nationalities": len(nationalities),
+                    "n_by_eer": len(above["EER"]),
+                    "by_eer": above["EER"],
+                    "n_by_cost": len(above["cost"]),
+                    "significant": sorted(significant),
+                    "printed_lower": printed_lower,
+                },
             ),
         ),
-        ("Women and men share no trials here, so that half-widths add up as squares.",),
+        (Fact("half_widths_as_squares", {}),),
         (partial(audit.charts.forest, by=BY, system=V2),),
     )
 
@@ -1061,16 +1039,16 @@ def _claim8(voxceleb: Voxceleb1H) -> Reproduced:
         figures.table(),
         (
             Claim(
-                "Most affected are female speakers and non-US nationalities, who experience "
-                "significant performance degradation (abstract, 8)",
+                "women_and_non_americans_affected",
                 groups_verdict([is_above(women), is_above(other_nationalities)]),
-                f"taken together, at the overall threshold: women's cost is {_ratio_text(women)} "
-                f"that of men, by FPR {_ratio_text(rates[0].rows()[0])} and by FNR "
-                f"{_ratio_text(rates[1].rows()[0])}; that of people from elsewhere "
-                f"{_ratio_text(other_nationalities)} that of people from the USA. By EER women are "
-                "at "
-                f"{_ratio_text(eer)}; of single nationalities shown to be worse by cost: "
-                f"{names_text(worse)}",
+                {
+                    "cost": interval_values(women),
+                    "fpr": interval_values(rates[0].rows()[0]),
+                    "fnr": interval_values(rates[1].rows()[0]),
+                    "elsewhere": interval_values(other_nationalities),
+                    "eer": interval_values(eer),
+                    "worse": worse,
+                },
             ),
         ),
         (),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from parivox.facts import Fact, joined_facts
 from parivox.papers.items import (
     NOTHING,
     RUNS,
@@ -19,9 +20,8 @@ from parivox.papers.items import (
     Reproduced,
     groups_verdict,
     interval_side,
-    interval_text,
+    interval_values,
     is_above,
-    names_text,
     other_data_verdict,
     rate_in_percent,
     recount_verdict,
@@ -97,13 +97,12 @@ def _table1(voxceleb: Voxceleb1H) -> Reproduced:
         figures.table(),
         (
             Claim(
-                "Pairs of one speaker from one recording (trivial) are easier than others (medium)",
+                "trivial_pairs_are_easier",
                 groups_verdict([is_above(harder)]),
-                f"at an FPR of 1 % the FNR of the others is {interval_text(harder, ' times', 0)} "
-                "theirs",
+                {"ratio": interval_values(harder)},
             ),
         ),
-        ("All nontarget trials are of grade 4 here: the list shows nothing about other grades.",),
+        (Fact("grade_4_alone", {}),),
         (partial(audit.charts.forest, by="grade", operating_point=POINT),),
     )
 
@@ -141,24 +140,24 @@ def _table3(voxceleb: Voxceleb1H) -> Reproduced:
         figures.table(),
         (
             Claim(
-                "These are the pairs of VoxCeleb1-H",
+                "pairs_of_voxceleb1_h",
                 recount_verdict(not differing_rows("pairs") and not differing_rows("trivial, %")),
-                f"{len(rows) - 1 - len(differing_rows('speakers'))} of {len(rows) - 1} numbers of "
-                "speakers "
-                f"agree; pairs do not for "
-                f"{names_text(differing_rows('pairs'))} ({n_printed_pairs:,} printed, "
-                f"{rows['all']['target']:,} in the "
-                f"list), shares of trivial ones for {names_text(differing_rows('trivial, %'))}: "
-                "most likely it is "
-                "another draw from the same utterances",
+                {
+                    "agreeing": len(rows) - 1 - len(differing_rows("speakers")),
+                    "nationalities": len(rows) - 1,
+                    "pairs_differ": differing_rows("pairs"),
+                    "printed_pairs": n_printed_pairs,
+                    "pairs": rows["all"]["target"],
+                    "shares_differ": differing_rows("trivial, %"),
+                },
             ),
             Claim(
-                "Each nationality has trivial pairs, in shares that differ",
+                "trivial_shares_differ",
                 recount_verdict(lowest > 0 and highest / lowest > 1.5),
-                f"in the list they are {100 * lowest:.1f} to {100 * highest:.1f} %",
+                {"lowest": 100 * lowest, "highest": 100 * highest},
             ),
         ),
-        ("Counts of a list are known exactly: there is nothing to be unsure of.",),
+        (Fact("counts_are_exact", {}),),
     )
 
 
@@ -180,21 +179,17 @@ def _figure1(voxceleb: Voxceleb1H) -> Reproduced:
         figures.table(),
         (
             Claim(
-                "On VoxCeleb1-H an FPR of 1 % results in an FNR of 5 %",
+                "fnr_at_fpr_of_1_percent",
                 recount_verdict(bool(figures.rows[0]["agrees"])),
-                f"it is {interval_text(row_of_all, ' %')}",
+                {"fnr": interval_values(row_of_all)},
             ),
             Claim(
-                "It triples to 15 % where pairs of the same speaker are exclusively of medium "
-                "difficulty",
+                "medium_pairs_triple_fnr",
                 groups_verdict([interval_side(medium, FIGURE_1["medium"])]),
-                "of the pairs of VoxCeleb1-H without the trivial ones it is "
-                f"{interval_text(medium, ' %')}: what else sets the paper's inclusive list apart, "
-                "which "
-                "is not public, makes most of the difference",
+                {"fnr": interval_values(medium)},
             ),
         ),
-        ("Pairs of different speakers are those of VoxCeleb1-H, which are all hard.",),
+        (Fact("all_nontarget_pairs_are_hard", {}),),
         (partial(audit.charts.boxes, by="grade"),),
     )
 
@@ -228,11 +223,7 @@ def _spread_by_pairs(variation: Variation, metric: str, column: str) -> dict[str
 
 
 _OTHER_LISTS = "other lists"
-_DRAWN_NOTE = (
-    "Lists are drawn from the scored pairs of VoxCeleb1-H, of which a speaker has up to 75 of "
-    "either class: more would take embeddings. The sd of five lists is known but to within 0.6 to "
-    "2.9 times, if results are normal."
-)
+_DRAWN_NOTE = Fact("lists_drawn_from_scored_pairs", {})
 
 
 def _figure2(voxceleb: Voxceleb1H) -> Reproduced:
@@ -258,10 +249,9 @@ def _figure2(voxceleb: Voxceleb1H) -> Reproduced:
         figures.table(),
         (
             Claim(
-                "Curves of lists differ least in their middle, more where FPR is low",
+                "curves_differ_least_in_middle",
                 other_data_verdict(n_smaller == len(pairs)),
-                f"the EER spreads less than the minimum cost, which is at an FPR below 1 %, in "
-                f"{n_smaller} of {len(pairs)} cases, of five lists each",
+                {"smaller": n_smaller, "cases": len(pairs)},
                 _OTHER_LISTS,
             ),
         ),
@@ -302,29 +292,33 @@ def _figure3(voxceleb: Voxceleb1H) -> Reproduced:
         figures.table(),
         (
             Claim(
-                "For Canada and n = 50 the worst minDCF of five lists is 30 % above the best",
+                "worst_of_five_lists",
                 other_data_verdict(bool(figures.rows[3 * index_of_50]["agrees"])),
-                f"by {100 * range_over_lists['Canada'][index_of_50]:.0f} %; drawing other speakers "
-                "moves the cost by "
-                f"{100 * sd_over_speakers['Canada'][index_of_50]:.0f} % (sd)",
+                {
+                    "range": 100 * range_over_lists["Canada"][index_of_50],
+                    "sd_over_speakers": 100 * sd_over_speakers["Canada"][index_of_50],
+                },
                 _OTHER_LISTS,
             ),
             Claim(
-                "The evaluation is more robust when n is larger",
+                "more_pairs_are_more_robust",
                 other_data_verdict(all(stop < start for start, stop in first_and_last.values())),
-                "of its n, 50 to 520, these lists have 50 and 75: worst over best goes "
-                + ", ".join(
-                    f"from {range_at_50:.0f} to {range_at_end:.0f} % ({group})"
-                    for group, (range_at_50, range_at_end) in first_and_last.items()
-                ),
+                {
+                    "ranges": [
+                        {"group": group, "at_50": range_at_50, "at_75": range_at_end}
+                        for group, (range_at_50, range_at_end) in first_and_last.items()
+                    ]
+                },
                 _OTHER_LISTS,
             ),
             Claim(
-                "The spread is least for the UK and greatest for India, which has fewest speakers",
+                "spread_by_nationality",
                 other_data_verdict({*smallest_groups} == {"UK"} and {*largest_groups} == {"India"}),
-                f"at n = {', '.join(map(str, PAIRS_PER_SPEAKER))} least for "
-                f"{names_text(smallest_groups)}, greatest for "
-                f"{names_text(largest_groups)}",
+                {
+                    "pairs_per_speaker": [*map(str, PAIRS_PER_SPEAKER)],
+                    "smallest": smallest_groups,
+                    "largest": largest_groups,
+                },
                 _OTHER_LISTS,
             ),
         ),
@@ -361,13 +355,16 @@ def _list_checks(voxceleb: Voxceleb1H) -> dict[str, Checked]:
     return cached_checks
 
 
+_VERDICT_CODES = {"pass": "check_passed", "fail": "check_failed", "not checked": "not_checked"}
+
+
 def _check_figures(checked: dict[str, Checked], *ids: str) -> FigureRows:
     figures = FigureRows()
     for name, checks in checked.items():
         for check_id in ids:
             finding = checks[check_id]
             if finding.statistic is not None:
-                note = f"{finding.verdict}: {finding.sentence}"
+                note = joined_facts(_VERDICT_CODES[finding.verdict], finding.facts)
                 figures.add(
                     name, f"{check_id}, {finding.what}", None, finding.statistic, 4, note=note
                 )
@@ -378,21 +375,9 @@ _GUIDELINES = ("G1", "G2", "G3", "G4", "G5", "G6")
 
 
 _DEVIATIONS = (
-    (
-        "As listed is --compat hutiri2022: both utterances of a nontarget pair are drawn with "
-        "replacement (the listing says so of the speaker's own), a pair may come twice or "
-        "reversed, a speaker needs more than n pairs, and is tested as often as chance has it."
-    ),
-    (
-        "The listing itself cannot be run: the counter of its inner loop never advances (n pairs "
-        "are taken side by side), it takes pairs of a speaker in both orders (here unordered "
-        "ones), and its one seed would draw alike for everybody (here each speaker has a stream)."
-    ),
-    (
-        "Inclusive, the default, moves further from it: distinct pairs, each unordered one once in "
-        "a list; partners and their utterances take turns; n pairs suffice; pairs are of one group "
-        "in all attributes that define difficulty."
-    ),
+    Fact("listing_in_parivox", {}),
+    Fact("listing_cannot_run", {}),
+    Fact("inclusive_departs_further", {}),
 )
 """How lists depart from the paper's listing: docs/methods/planning.md#inclusive-lists."""
 
@@ -411,16 +396,14 @@ def _algorithm(voxceleb: Voxceleb1H) -> Reproduced:
         figures.table(),
         (
             Claim(
-                "Algorithm 1 gives a list with an equal count of pairs per speaker (4.3.1)",
+                "algorithm_gives_equal_counts",
                 other_data_verdict(listed.verdict == "pass"),
-                f"the listing cannot be run (its counter never advances), and the paper's list is "
-                f"not public; corrected as --compat {COMPAT} has it, which may draw a pair twice, "
-                f"{listed.sentence}; by the default of Parivox {inclusive.sentence}",
+                {"listed": listed.facts, "inclusive": inclusive.facts},
                 _OTHER_LISTS,
             ),
         ),
         (
-            f"Lists of the utterances of VoxCeleb1-H with n = {PER_SPEAKER}, seed {SEED}.",
+            Fact("lists_of_utterances", {"pairs": PER_SPEAKER, "seed": SEED}),
             *_DEVIATIONS,
         ),
     )
@@ -437,22 +420,21 @@ def _guidelines(voxceleb: Voxceleb1H) -> Reproduced:
         _check_figures(checked, *_GUIDELINES).table(),
         (
             Claim(
-                "VoxCeleb1-H gives speakers neither as many pairs nor pairs of the same difficulty "
-                "(4.2; guidelines 3 and 4)",
+                "pairs_are_unequal",
                 recount_verdict({"G3", "G4"} <= {*failed["VoxCeleb1-H"]}),
-                f"{original_list['G3'].sentence}; {original_list['G4'].sentence}. It fails "
-                f"guidelines {names_text(failed['VoxCeleb1-H'])}, a list of Algorithm 1 as "
-                f"corrected {names_text(failed['as listed'])}, one by the default of Parivox "
-                f"{names_text(failed['inclusive'])}",
+                {
+                    "g3": original_list["G3"].facts,
+                    "g4": original_list["G4"].facts,
+                    "failed": failed["VoxCeleb1-H"],
+                    "failed_as_listed": failed["as listed"],
+                    "failed_inclusive": failed["inclusive"],
+                },
             ),
         ),
         (
-            "G1 to G6 test the paper's six guidelines, which say what a list should have.",
-            (
-                "G5, pairs as in real use, is tested against the grades of Algorithm 1: only pairs "
-                "of grade 3 of the same speaker, and of grade 4 of two."
-            ),
-            "How results vary over lists drawn anew: figures 2 and 3.",
+            Fact("checks_of_guidelines", {}),
+            Fact("guideline_5_by_grades", {}),
+            Fact("variation_in_figures", {}),
         ),
     )
 

@@ -27,6 +27,7 @@ from parivox.facts import (
 from parivox.report.data_sentences import DATA_SENTENCES
 from parivox.report.decision_sentences import DECISION_SENTENCES, PLAN_REASONS
 from parivox.report.list_sentences import LIST_SENTENCES
+from parivox.report.paper_sentences import PAPER_SENTENCES
 from parivox.report.sentence_template import SentenceTemplate
 from parivox.report.verdict_sentences import ERROR_NAMES, INCONCLUSIVE_REASONS, VERDICT_SENTENCES
 
@@ -275,6 +276,8 @@ SENTENCES: dict[str, SentenceTemplate] = {
     **LIST_SENTENCES,
     # thresholds, calibrators, plans, monitoring, metrics of scores
     **DECISION_SENTENCES,
+    # the four papers
+    **PAPER_SENTENCES,
 }
 """Every sentence by its code."""
 MEASURE_REASONS = {

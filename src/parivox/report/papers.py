@@ -11,6 +11,7 @@ from rich.padding import Padding
 
 from parivox.errors import ConfigError
 from parivox.papers.items import FAILS, HOLDS, OPEN
+from parivox.report.catalogue import fact_text
 from parivox.report.charts.draw import png, svg
 from parivox.report.report_files import check_installed
 from parivox.report.words import STYLES, add_row, capitalised, grid, p_value_cell, print_text, text
@@ -59,7 +60,7 @@ def _item_blocks(paper_item: Item, reproduction: Reproduced) -> Iterator[Rendera
             add_row(table, row, *cells)
         yield Padding(table, (0, 0, 0, 2))
     for note in reproduction.notes:
-        yield Padding(text(note), (0, 0, 0, 2))
+        yield Padding(text(f"{capitalised(fact_text(note))}."), (0, 0, 0, 2))
     yield text("")
 
 
@@ -170,7 +171,7 @@ def _readme_lines(reproduced: Sequence[tuple[Item, Reproduced]]) -> Iterator[str
             f"- **{claim.told}**: {claim.sentence}. {capitalised(claim.why)}."
             for claim in reproduction.claims
         )
-        yield from (f"- {note}" for note in reproduction.notes)
+        yield from (f"- {capitalised(fact_text(note))}." for note in reproduction.notes)
         yield from (f"- Figures: [{_base_name(paper_item)}.csv]({_base_name(paper_item)}.csv)", "")
         for name in _chart_names(paper_item, reproduction):
             yield from (f"![{paper_item.title}]({name}.svg)", "")
