@@ -457,7 +457,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "pairs_are_unequal": {
         "g3": 'trials_for_each_speaker{"enrolled": [125, 1040], "tested": [129, 1071]}',
-        "g4": 'shares_of_grades_differ{"off": 947, "speakers": 1190, "gap": 0.02, "trials": "target", "grade": 3, "speaker_share": 0.36153846153846153, "list_share": 0.8810184109652689}',
+        "g4": 'shares_of_grades_differ{"off": 947, "speakers": 1190, "gap": 0.02, "trials": "target", "grade": 3, "speaker_share": 0.36153846153846153, "list_share": 0.8810184109652689}',  # noqa: E501 - facts of a check, as one text
         "failed": ["G1", "G2", "G3", "G4", "G5"],
         "failed_as_listed": ["G1", "G2", "G3"],
         "failed_inclusive": [],

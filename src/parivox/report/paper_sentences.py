@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from parivox.facts import facts_of_cell
@@ -16,7 +15,8 @@ if TYPE_CHECKING:
     Values = Mapping[str, Any]
     ValueText = Callable[[Any], str]
 
-_FIGURE_FORMAT = re.compile(r"(\+?\.\d[fg])(.*)")
+_NUMBER_FORMAT = len(".2f")
+"""Length of the format of a number, behind which its unit stands."""
 
 
 class _Figure(dict[str, Any]):
@@ -26,11 +26,8 @@ class _Figure(dict[str, Any]):
         return self[name]
 
     def __format__(self, format_spec: str) -> str:
-        match = _FIGURE_FORMAT.fullmatch(format_spec)
-        if match is None:
-            return str(dict(self))
-        number_format, unit = match.groups()
-        words = f"{self['value']:{number_format}}{f' {unit.strip()}' if unit else ''}"
+        number_format, unit = format_spec[:_NUMBER_FORMAT], format_spec[_NUMBER_FORMAT:]
+        words = f"{self['value']:{number_format}}{unit}"
         if self["low"] is None:
             return words
         return f"{words} [{self['low']:{number_format}}, {self['high']:{number_format}}]"
