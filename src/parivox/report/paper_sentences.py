@@ -41,7 +41,7 @@ class _Names(list[str]):
 
 
 def _formattable(value: Any) -> Any:
-    if isinstance(value, dict) and "value" in value:
+    if isinstance(value, dict) and {"value", "low"} <= value.keys():
         return _Figure(value)
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return _Names(value)
