@@ -12,8 +12,8 @@ PY := $(BIN)/python
 BUILD := build
 PYTEST_ARGS ?= -n auto --dist worksteal
 DOCS_ARGS ?= --strict
-# but for those of pages of docs/, which the tests run
-PAGED := pages papers release releases auditor bank folder hotline pilot pool product student
+# but for those of pages and notebooks of docs/, which the tests run
+PAGED := notebooks pages papers release releases auditor bank folder hotline pilot pool product student
 EXAMPLES := $(filter-out $(PAGED:%=examples/%.py),$(wildcard examples/*.py))
 
 # Named by what is installed (the head of pyproject.toml) and where, so that nothing is installed twice
@@ -35,7 +35,7 @@ $(STAMP):
 	@rm -f $(VENV)/.installed-*
 	$(PYTHON) -m venv $(VENV)
 	@echo 'Installing what pyproject.toml names: a minute or two'
-	$(PY) -m pip install --quiet --editable '.[dev]'
+	$(PY) -m pip install --quiet --no-compile --editable '.[dev]'
 	@touch $@
 	@echo 'Set up in .venv: try make demo, make test, or .venv/bin/parivox --help'
 
