@@ -85,16 +85,22 @@ def pytest_collection_finish():
 
 
 def pytest_collection_modifyitems(items):
-    """Leave what asks for a slow fixture out of `make quick`, too, and put those in order."""
+    """Leave what asks for a slow fixture out of `make quick`, too, and put those in order.
+
+    Tests of one folder stand together, as they share fixtures: one worker makes most of them.
+    """
+    folders = {}
     for item in items:
         if SLOW & {*getattr(item, "fixturenames", ())}:
             item.add_marker("slow")
-    items.sort(
-        key=lambda item: next(
-            (n for n, name in enumerate(TOGETHER) if name in getattr(item, "fixturenames", ())),
-            len(TOGETHER),
-        )
-    )
+        folders.setdefault(item.path.parent, len(folders))
+
+    def order(item):
+        fixtures = getattr(item, "fixturenames", ())
+        together = (n for n, name in enumerate(TOGETHER) if name in fixtures)
+        return next(together, len(TOGETHER)), folders[item.path.parent]
+
+    items.sort(key=order)
 
 
 def missing(package):
