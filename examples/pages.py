@@ -16,8 +16,13 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 EXAMPLES = Path(__file__).parent
 DOCS = EXAMPLES.parent / "docs"
@@ -40,6 +45,11 @@ BLOCK = re.compile(
     r"```console\n(?P<command>\$ (?:.*\\\n)*.*\n)(?P<output>(?:(?!```).*\n)*)```$",
     flags=re.MULTILINE,
 )
+SHARED = {
+    "$ for one in last next; do parivox audit $one.csv --speakers speakers.tsv --by gender \\\n"
+    "    --out $one/ --quiet > $one.txt; done\n": "audits-of-releases"
+}
+"""Commands of several pages that begin with the same example, and where what they write is kept."""
 WIDTH = 100
 
 
@@ -48,7 +58,8 @@ def fresh(
 ) -> str:
     """The page with what its commands print now, by the `parivox` in a folder of programs.
 
-    What a script writes is kept for other pages that begin with the same.
+    What a script writes is kept for other pages that begin with the same, and so is what one
+    command of them writes and prints, where it is that of several pages.
     """
     home = folder
 
@@ -65,7 +76,8 @@ def fresh(
                 subprocess.run([sys.executable, script, written], check=True)  # noqa: S603 - our own
             shutil.copytree(written, home)
             return block_text
-        lines = printed(command.removeprefix("$ "), home, programs)
+        run = partial(printed, command.removeprefix("$ "), home, programs)
+        lines = kept_lines(run, home, cache / SHARED[command]) if command in SHARED else run()
         if match["first"] is not None:
             lines = excerpt(lines, match["first"], match["last"])
         start = block_text[: match.start("output") - match.start()]
@@ -86,6 +98,21 @@ def printed(command: str, folder: Path, programs: Path) -> list[str]:
         stdout=subprocess.PIPE,
     )
     return done.stdout.decode().splitlines()
+
+
+def kept_lines(run: Callable[[], list[str]], folder: Path, kept: Path) -> list[str]:
+    """Lines that a command prints in a folder; what it writes there is kept, or put there again."""
+    if not kept.exists():
+        before = {*folder.iterdir()}
+        lines = run()
+        for path in {*folder.iterdir()} - before:
+            copy = shutil.copytree if path.is_dir() else shutil.copyfile
+            kept.joinpath("files").mkdir(parents=True, exist_ok=True)
+            copy(path, kept / "files" / path.name)
+        (kept / "printed").write_text("\n".join(lines), encoding="utf-8")
+        return lines
+    shutil.copytree(kept / "files", folder, dirs_exist_ok=True)
+    return (kept / "printed").read_text(encoding="utf-8").splitlines()
 
 
 def excerpt(lines: list[str], opening: str, closing: str) -> list[str]:
