@@ -121,7 +121,7 @@ def test_attacks_belong_to_spoof_trials():
         "label": ["target", "spoof"],
         "attack": ["A07", "A08"],
     }
-    with pytest.raises(DataError, match="'A07' is an attack on no spoof trial; only spoof trials"):
+    with pytest.raises(DataError, match=r"\(m, u\) has an attack, but is not labelled spoof"):
         read(table, speakers=read_speakers(PEOPLE))
     table["attack"] = ["bonafide", "A08"]
     assert read(table, speakers=read_speakers(PEOPLE)).n_spoof == 1
@@ -142,7 +142,7 @@ def test_a_spoofed_recording_is_in_no_bona_fide_trial():
     table["test_speaker"] += ["LA_0007"]
     table["score"] += [0.75]
     table["label"] += ["target"]
-    with pytest.raises(DataError, match=r"'w' is spoofed in .* and in a bona fide trial, too"):
+    with pytest.raises(DataError, match="'w' is spoofed, and is in a bona fide trial, too"):
         read(table, speakers=read_speakers(PEOPLE))
     kept = read(table, speakers=read_speakers(PEOPLE), conflicts="exclude")
     assert (kept.n_trials, kept.n_spoof) == (3, 1)

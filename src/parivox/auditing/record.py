@@ -63,6 +63,9 @@ def audit_record(
         record["primary"] = primary
     if any(trials.n_classes > len(RATES) for trials in inputs.trial_sets):
         record["error_types"] = [*ALL_RATES]
+        record["attacks"] = sorted(
+            {name for trials in inputs.trial_sets for name in trials.attacks}
+        )
     if groups_file is not None:
         record["groups_file"] = groups_file.record()
     if threshold_rules is not None:

@@ -206,6 +206,7 @@ class CheckCounts:
     targets: int = 0
     spoofs: int = 0
     spoofs_of_others: int = 0  # which imitate another speaker than the claimed one
+    wrong_attacks: int = 0
     shared_spoofs: int = 0  # whose recording is in a bona fide trial, too
     without_test_speaker: int = 0
     n_kept: int = 0
@@ -331,7 +332,7 @@ def check_partition(
             counts.wrong_labels += int(is_mislabelled.sum())
             counts.note_first_pair("label", trials.enrol, trials.test, is_mislabelled)
             np.logical_or(trials.conflict, is_mislabelled, out=trials.conflict)
-    _check_spoof(trials, n_utterances, counts)
+    trials = _check_spoof(trials, n_utterances, counts)
     if trials.conflict.any():
         counts.conflicts += int(trials.conflict.sum())
         counts.conflict_targets += int(trials.target[trials.conflict].sum())
@@ -342,11 +343,20 @@ def check_partition(
     return trials
 
 
-def _check_spoof(trials: Trials, n_utterances: int, counts: CheckCounts) -> None:
-    """Mark spoof trials of recordings that are in bona fide trials, too: one label is wrong."""
+def _check_spoof(trials: Trials, n_utterances: int, counts: CheckCounts) -> Trials:
+    """Mark spoof trials of recordings in bona fide trials, and attacks on bona fide trials.
+
+    Trials without any spoof trial lose their column of attacks.
+    """
     is_spoof = trials.spoof
+    if "attack" in trials.extra_columns:
+        is_contradictory = (trials.extra_columns["attack"] >= 0) & ~is_spoof
+        counts.wrong_attacks += int(is_contradictory.sum())
+        counts.note_first_pair("attack", trials.enrol, trials.test, is_contradictory)
+        np.logical_or(trials.conflict, is_contradictory, out=trials.conflict)
     if not is_spoof.any():
-        return
+        more = {name: column for name, column in trials.extra_columns.items() if name != "attack"}
+        return replace(trials, extra_columns=more)
     is_bona_fide = np.zeros(n_utterances, dtype=bool)
     bona_fide = trials.take(~is_spoof)
     is_bona_fide[bona_fide.enrol] = is_bona_fide[bona_fide.test] = True
@@ -354,6 +364,7 @@ def _check_spoof(trials: Trials, n_utterances: int, counts: CheckCounts) -> None
     counts.shared_spoofs += int(is_shared.sum())
     counts.note_first_pair("spoofed", trials.enrol, trials.test, is_shared)
     np.logical_or(trials.conflict, is_shared, out=trials.conflict)
+    return trials
 
 
 def _unscored_trials(

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.data.columns import RequestedColumns
-    from parivox.data.formats.format import Scan
+    from parivox.data.formats.format import FoundRow, Scan
     from parivox.data.ids import MergedIds
     from parivox.data.trial_checks import CheckCounts
 
@@ -53,6 +53,7 @@ _CONTRADICTION_KINDS = (
     "decision",
     "label",
     "spoofed",
+    "attack",
 )
 _MAX_UNUSUAL_SHARE = 0.1
 """Share of pairs in both orders whose scores differ, and of trials that occur again."""
@@ -155,13 +156,8 @@ def contradiction_error(
     source = scans[-1] if kind == "trials" else scans[0]
     matching_rows = source.matching_rows(*pair)
     shown = f"({pair[0]}, {pair[1]})"
-    if kind == "spoofed":
-        row = matching_rows[0]
-        return DataError(
-            f"{row.location('label')}: {pair[1]!r} is spoofed in {shown} and in a bona fide "
-            f"trial, too ({_number_of_such(counts.shared_spoofs)}); correct one label, "
-            f"{_CONFLICT_REMEDY}"
-        )
+    if kind in {"attack", "spoofed"}:
+        return _spoof_contradiction(kind, scans, counts, pair)
     if kind == "label":
         assert speaker is not None
         pair_speakers = [names[speaker[code]] for code in (enrol, test)]
@@ -171,8 +167,7 @@ def contradiction_error(
             if is_same_speaker
             else f"they are of {' and '.join(pair_speakers)}"
         )
-        labelled = scans[-1] if "label" in scans[-1].columns else scans[0]
-        row = (labelled.matching_rows(*pair) or matching_rows)[0]
+        row = _row_with("label", scans, pair)
         remedy = "correct the label or the speakers"
         if customer_column := only_customer_column(source.columns):
             remedy = (
@@ -241,6 +236,31 @@ def contradiction_error(
         f"{row.location_with(other_row)}: the same trial {shown} has {differing_role.lstrip('@')} "
         f"{cells.get(differing_role)!r} and {other_cells.get(differing_role)!r}; {remedy}"
     )
+
+
+def _spoof_contradiction(
+    kind: str, scans: Sequence[Scan], counts: CheckCounts, pair: tuple[str, str]
+) -> DataError:
+    """Say which attack or label contradicts others."""
+    if kind == "attack":
+        row, n_wrong = _row_with("attack", scans, pair), counts.wrong_attacks
+        problem = f"({pair[0]}, {pair[1]}) has an attack, but is not labelled spoof"
+        remedy = "correct the label, or empty the cell"
+    else:
+        row, n_wrong = _row_with("label", scans, pair), counts.shared_spoofs
+        problem = f"{pair[1]!r} is spoofed, and is in a bona fide trial, too"
+        remedy = "correct one label"
+    role = "attack" if kind == "attack" else "label"
+    return DataError(
+        f"{row.location(role)}: {problem} ({_number_of_such(n_wrong)}); {remedy}, "
+        f"{_CONFLICT_REMEDY}"
+    )
+
+
+def _row_with(role: str, scans: Sequence[Scan], pair: tuple[str, str]) -> FoundRow:
+    """First row of a trial in the file that has a column: the trial list, else the scores."""
+    source = scans[-1] if role in scans[-1].columns else scans[0]
+    return (source.matching_rows(*pair) or scans[0].matching_rows(*pair))[0]
 
 
 def placeholder_enrolment_error(scans: Sequence[Scan], enrol: str) -> DataError:

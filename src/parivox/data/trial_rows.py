@@ -11,6 +11,7 @@ import polars as pl
 
 from parivox.core.counts import NONTARGET, SPOOF, TARGET
 from parivox.data.attributes import (
+    Attribute,
     AttributeCoder,
     AttributeValues,
     attribute_columns,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.data.attributes import Attribute
     from parivox.data.formats.format import Chunk, Scan
 
 MAX_TRIAL_ATTRIBUTE_VALUES = 10_000
@@ -72,6 +72,7 @@ class TrialRows:
         self.named = IdDictionary()  # speakers that columns name
         self.model_ids = IdCollector() if has_models else None
         self.values: dict[str, AttributeCoder] = {}
+        self.attacks = AttributeCoder(Attribute("attack", "attack"))
         self.thresholds: NDArray[np.float64] = np.empty(0)  # deployed ones, as they appear
         self.is_scored, self.is_decided = True, False  # whether there are scores, decisions
         self.scored = self.listed = 0  # runs of ids of the score file, and of both files
@@ -129,8 +130,6 @@ class TrialRows:
     def _encoded(self, chunk: Chunk, scanned: Scan, *, scored: bool) -> EncodedRows:
         run, n = self.ids.runs, len(chunk)
         label = labels(chunk) if "label" in chunk.columns else np.full(n, -1, dtype=np.int8)
-        if "attack" in chunk.columns:
-            _check_attacks(chunk, label)
         enrol, test = self._coded_ids(chunk, label)
         extra_columns: dict[str, NDArray[Any]] = {}
         for key, role, attribute in attribute_columns(self.attributes, scanned):
@@ -144,6 +143,8 @@ class TrialRows:
                     f"for example {attribute.name}:1,30"
                 )
                 raise DataError(msg)
+        if "attack" in chunk.columns:
+            extra_columns["attack"] = self.attacks.codes(_attacks(chunk), chunk.name)
         score = np.full(n, np.nan)
         if self.unscored:
             score = cast("Any", np.zeros(n, dtype=np.float16))  # which take little room
@@ -253,6 +254,8 @@ class TrialRows:
         for key, coder in self.values.items():
             attribute_values[key], final_code = coder.ordered_values()
             columns |= dict.fromkeys(side_keys(key), final_code)
+        attack_values, columns["attack"] = self.attacks.ordered_values()
+        self.attack_names = attack_values.values or ()
         if self.thresholds.size:
             final_code = np.empty(self.thresholds.size + 1, dtype=np.int32)
             final_code[np.argsort(self.thresholds)] = np.arange(self.thresholds.size)
@@ -340,13 +343,11 @@ def trial_chunks(scanned: Scan) -> Iterator[Chunk]:
         raise DataError(msg)
 
 
-def _check_attacks(chunk: Chunk, label: NDArray[np.int8]) -> None:
-    """Refuse an attack on a trial that is labelled target or nontarget."""
-    attack = chunk["attack"].cast(pl.String).str.strip_chars().str.to_lowercase().fill_null("")
-    has_attack = ~attack.is_in([*NO_ATTACK_WORDS]).to_numpy()
-    is_bona_fide = np.isin(label, (NONTARGET, TARGET))
-    remedy = "only spoof trials have one: correct the label, or empty the cell"
-    chunk.refuse(has_attack & is_bona_fide, "attack", "is an attack on no spoof trial", remedy)
+def _attacks(chunk: Chunk) -> pl.Series:
+    """Attack of each row; null in rows of bona fide speech."""
+    attack = chunk["attack"].cast(pl.String).str.strip_chars()
+    is_bona_fide = attack.str.to_lowercase().is_in([*NO_ATTACK_WORDS])
+    return attack.set(is_bona_fide.fill_null(value=False), None)
 
 
 def _ids_remedy(scanned: Scan) -> str:

@@ -196,6 +196,7 @@ class TrialSet:
     # what models are made of, where that is told
     enrolment_recordings: EnrolmentRecordings | None = None
     n_spoof: int = 0  # spoof trials among the trials as they were read
+    attacks: tuple[str, ...] = ()  # what `Trials.extra_columns["attack"]` counts in
     # the block of speakers that stands for each speaker in all that is said of chance, assigned
     # once all lists are read; None where each stands for itself
     unit_block: NDArray[np.int32] | None = None

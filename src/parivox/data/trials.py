@@ -277,6 +277,7 @@ def _check_trials(
         rows.by_day.counts(),
         _enrolment_recordings(tables, facts, len(ids)),
         n_spoof=counts.spoofs,
+        attacks=rows.attack_names if counts.spoofs else (),
     )
 
 

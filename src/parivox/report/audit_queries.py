@@ -104,6 +104,14 @@ def all_error_types(audit: Audit) -> str:
     return "both error types" if len(error_types(audit)) == len(RATES) else "all three error types"
 
 
+def attacks_text(audit: Audit) -> str:
+    """Return for which attacks spoof accepts hold."""
+    n_attacks = len(audit.record.get("attacks", ()))
+    if not n_attacks:
+        return "for the attacks of this list"
+    return f"for these {n_attacks} attacks" if n_attacks > 1 else "for this attack"
+
+
 def error_types_of(metrics: Iterable[str]) -> dict[str, str]:
     """Return those of some metrics that are error types, in words."""
     named = set(metrics)

@@ -21,6 +21,7 @@ from parivox.report.audit_queries import (
     ERROR_TYPES,
     POOLED,
     VERDICTS,
+    attacks_text,
     error_types,
     first_point_name,
     located_points,
@@ -587,7 +588,13 @@ def _grouping_sentences(
         key=lambda metric: (-_largest_distance(worse[metric]), -_largest_distance(better[metric]))
     )
     sentences = [
-        _frequency_sentence(metric, worse[metric], better[metric], has_figures=has_figures)
+        _frequency_sentence(
+            metric,
+            worse[metric],
+            better[metric],
+            f"{attacks_text(audit)}, " if metric == "sfar" else "",
+            has_figures=has_figures,
+        )
         for metric in differing
     ]
     if len(groups) == _PAIR_SIZE:
@@ -672,12 +679,16 @@ def _frequency_sentence(
     metric: str,
     worse: list[GroupComparisons],
     better: list[GroupComparisons],
+    condition: str,
     *,
     has_figures: bool,
 ) -> Sentence:
-    """Return among whom an error is more and less frequent, and how many times in which system."""
+    """Return among whom an error is more and less frequent, and how many times in which system.
+
+    `condition` stands before the error.
+    """
     system = _only_system(metric, [*worse, *better]) if has_figures else ""
-    error_type = ERROR_TYPES[metric]
+    error_type = f"{condition}{ERROR_TYPES[metric]}"
     start = f"With {system}, {error_type} are" if system else f"{capitalised(error_type)} are"
     phrases, units = [Phrase(start)], chain((" times as frequent",), repeat(" times"))
     for frequency, code, groups in (("more", "worse", worse), ("less", "better", better)):
@@ -869,7 +880,7 @@ def _size(audit: Audit) -> Iterator[str]:
     n_speakers = {row["speakers"] for row in first_rows} - {None}
     n_spoof = {row["trials"] for row in rows_of_all(audit, "sfar")}
     if len(n_spoof) == 1 and len(n_trials) == 1:
-        yield _class_sizes(first_rows[0], *n_spoof)
+        yield _class_sizes(audit, first_rows[0], *n_spoof)
         n_trials = set()
     for counts, noun in ((n_trials, "trial"), (n_speakers, "speaker")):
         if counts:
@@ -901,12 +912,14 @@ def rows_of_all(audit: Audit, metric: str) -> list[Row]:
     return [rows[0] for rows in rows_of_systems if rows]
 
 
-def _class_sizes(first_row: Row, n_spoof: int) -> str:
+def _class_sizes(audit: Audit, first_row: Row, n_spoof: int) -> str:
     """Return how many trials of each class there are."""
     n_target, n_nontarget = first_row["target_trials"], first_row["nontarget_trials"]
+    n_attacks = len(audit.record.get("attacks", ()))
+    attacks = f" by {count_of(n_attacks, 'attack')}" if n_attacks else ""
     return (
         f"{count_of(n_target + n_nontarget + n_spoof, 'trial')} ({count_text(n_target)} target, "
-        f"{count_text(n_nontarget)} nontarget, {count_text(n_spoof)} spoof)"
+        f"{count_text(n_nontarget)} nontarget, {count_text(n_spoof)} spoof{attacks})"
     )
 
 

@@ -19,6 +19,7 @@ from parivox.report.audit_queries import (
     SPOOF_TRIALS_OF_GROUP,
     VERDICTS,
     all_error_types,
+    attacks_text,
     error_types,
 )
 from parivox.report.findings import ALLOCATIONS, default_choices, ratio_legend
@@ -109,7 +110,7 @@ def _summary_blocks(audit: Audit, first_screen: Overview) -> Iterator[Renderable
     yield Text()
     if len(first_screen.pooled_rates[0].rates) > _MAX_SYSTEMS_ABREAST:
         yield _pooled_rates_table(first_screen.pooled_rates)
-    yield _RatesTable(first_screen)
+    yield _RatesTable(first_screen, attacks_text(audit))
     if first_screen.verdict_counts:
         yield _verdict_counts_line(first_screen)
     if any(_shown_comparisons(first_screen)):
@@ -241,8 +242,8 @@ class _RatesTable:
     the one in which it differs most. Ratios are drawn where there is room.
     """
 
-    def __init__(self, first_screen: Overview) -> None:
-        self.first_screen = first_screen
+    def __init__(self, first_screen: Overview, attacks: str) -> None:
+        self.first_screen, self.attacks = first_screen, attacks
         self.systems = [name for name, _ in first_screen.pooled_rates[0].rates]
         self.has_many_systems = len(self.systems) > _MAX_SYSTEMS_ABREAST
 
@@ -281,9 +282,11 @@ class _RatesTable:
     def _labelled_rows(self, *, is_abreast: bool) -> Iterator[_LabelledRow]:
         """Yield the rows of both errors: heads, all trials, groups, and how many are hidden."""
         n_blocks = len(self.systems) if is_abreast else 1
+        conditions = {"sfar": f", {self.attacks}"}
         for pooled in self.first_screen.pooled_rates:
             shown_groups = _shown_groups(self.first_screen, pooled.metric)
             error_type = f"{capitalised(ERROR_TYPES[pooled.metric])} ({pooled.metric.upper()})"
+            error_type += conditions.get(pooled.metric, "")
             axis = text(axis_signs() if shown_groups else "")
             if not self.has_many_systems:
                 is_named = is_abreast and len(self.systems) > 1

@@ -12,6 +12,7 @@ from parivox.report.audit_queries import (
     VERDICTS,
     WITHOUT_SPOOF,
     all_error_types,
+    attacks_text,
     error_types,
     systems,
 )
@@ -122,7 +123,7 @@ def _legend(
             "is at risk"
         )
     if "sfar" in error_types(audit):
-        legend.append(f"spoof accepts: {SPOOF_TRIALS_OF_GROUP}, for the attacks of this list")
+        legend.append(f"spoof accepts: {SPOOF_TRIALS_OF_GROUP}, {attacks_text(audit)}")
     return [
         *legend,
         (
