@@ -105,17 +105,17 @@ class Trials:
     @property
     def target(self) -> Bools:
         """Which trials are target trials."""
-        return self.trial_class == TARGET
+        return np.equal(self.trial_class, TARGET)
 
     @property
     def nontarget(self) -> Bools:
         """Which trials are nontarget trials."""
-        return self.trial_class == NONTARGET
+        return np.equal(self.trial_class, NONTARGET)
 
     @property
     def spoof(self) -> Bools:
         """Which trials are spoof trials."""
-        return self.trial_class == SPOOF
+        return np.equal(self.trial_class, SPOOF)
 
     def by_claim(self) -> Trials:
         """The same with the enrolment on both sides of spoof trials.

@@ -696,11 +696,12 @@ def _list_digest(trials: TrialSet) -> bytes:
         start += len(ids)
     for partition in trials.partitions():
         clean_trials = partition.without_conflicts()
-        for digest, cells in zip(
-            column_digests,
-            (rank[clean_trials.enrol], rank[clean_trials.test], clean_trials.trial_class),
-            strict=True,
-        ):
+        columns: list[NDArray[Any]] = [
+            rank[clean_trials.enrol],
+            rank[clean_trials.test],
+            clean_trials.trial_class,
+        ]
+        for digest, cells in zip(column_digests, columns, strict=True):
             digest.update(cells.tobytes())
     return b"".join(digest.digest() for digest in (id_digest, *column_digests))
 

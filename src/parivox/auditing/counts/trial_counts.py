@@ -154,6 +154,7 @@ class TrialCounts:
     has_times = False  # each trial's own
     n_without_test_speaker = 0  # such trials are not counted
     n_classes = 2  # nor are spoof trials
+    attacks: ClassVar[tuple[str, ...]] = ()
 
     # what is asked of trials
 
