@@ -349,7 +349,7 @@ class Uncertainty:
 
         They are those of the metric's class of trials, or of the smaller one if it needs both.
         """
-        n_units_by_rates = {
+        n_units_by_rates: dict[tuple[str, ...], NDArray[np.int64]] = {
             **{(rate,): n_units for rate, n_units in self.n_units_by_rate.items()},
             RATES: self.n_units,
         }

@@ -236,8 +236,7 @@ def draw_equal_rates(
             continue
         rng = np.random.default_rng((options.seed, ALL_RATES.index(metric)))
         unit_errors = groups.for_rate(metric)
-        can_exchange = isinstance(unit_errors, ErrorsBySpeaker)
-        if can_exchange and null_method(unit_errors) == "permutation":
+        if isinstance(unit_errors, ErrorsBySpeaker) and null_method(unit_errors) == "permutation":
             equal_rates = permuted(_in_rank_order(unit_errors, rank), None, options.replicates, rng)
         else:
             equal_rates = gamma_multinomial(moments[metric], options.replicates, rng)
