@@ -32,7 +32,7 @@ from parivox.report.sentence_template import SentenceTemplate
 from parivox.report.verdict_sentences import ERROR_NAMES, INCONCLUSIVE_REASONS, VERDICT_SENTENCES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from parivox.auditing import Audit
     from parivox.report.words import Row
@@ -434,22 +434,36 @@ def audit_sentences(audit: Audit) -> dict[str, list[Any]]:
 def catalogue_lines() -> Iterator[str]:
     """Yield every code with its sentence on example values, as a list in Markdown.
 
-    Codes that are their own sentence, with blanks for underscores, come first, in one line.
+    Codes that are their own sentence, with blanks for underscores, come first, in one line. Those
+    of `parivox papers` are in `paper_lines`.
     """
-    sentences = {
-        code: fact_text(Fact(code, template.example)) for code, template in SENTENCES.items()
-    }
-    plain_codes = [code for code, words in sentences.items() if words == code.replace("_", " ")]
-    yield f"{', '.join(f'`{code}`' for code in plain_codes)}."
-    yield ""
-    for code, words in sentences.items():
-        if code not in plain_codes:
-            yield f"- `{code}`: {words}"
+    yield from _sentence_lines(SENTENCES.keys() - PAPER_SENTENCES.keys())
     for table, table_sentences in {**_SENTENCES_OF_TABLES, "a plan": PLAN_REASONS}.items():
         for code in table_sentences:
             yield f"- `{code}` in {table}: {fact_text(Fact(code, {}), table_sentences)}"
 
 
+def paper_lines() -> Iterator[str]:
+    """Yield the same for claims and notes of `parivox papers`."""
+    yield from _sentence_lines(PAPER_SENTENCES.keys())
+
+
+def _sentence_lines(codes: Collection[str]) -> Iterator[str]:
+    sentences = {
+        code: fact_text(Fact(code, template.example))
+        for code, template in SENTENCES.items()
+        if code in codes
+    }
+    plain_codes = [code for code, words in sentences.items() if words == code.replace("_", " ")]
+    if plain_codes:
+        yield f"{', '.join(f'`{code}`' for code in plain_codes)}."
+        yield ""
+    for code, words in sentences.items():
+        if code not in plain_codes:
+            yield f"- `{code}`: {words}"
+
+
 if __name__ == "__main__":
     with options_named():
-        sys.stdout.write("\n".join(catalogue_lines()) + "\n")
+        lines = [*catalogue_lines(), "", "Codes of `parivox papers`:", "", *paper_lines()]
+        sys.stdout.write("\n".join(lines) + "\n")
