@@ -359,7 +359,7 @@ def test_counts_are_refused(data, tmp_path):
     trials, people = data
     path = tmp_path / "counts.parquet"
     pv.count(trials, speakers=people, by="nation").save(path)
-    with pytest.raises(ConfigError, match="score counts do not identify speakers"):
+    with pytest.raises(ConfigError, match="score counts contain no speakers"):
         pv.audit({"A": path, "B": path}, compare=True)
 
 

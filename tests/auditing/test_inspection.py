@@ -54,7 +54,7 @@ def test_counts_are_told_in_five_lines_below_their_name(counted):
     assert "other_groups" in counts_file.counted.lacks
     assert shlex.split(inspection.next) == ["parivox", "audit", str(path)]
     shown = [label for label, _ in labelled_lines(inspection)]
-    assert shown == ["", "next", "", "trials", "scores", "grouped by", "withheld", "not in it"]
+    assert shown == ["", "next", "", "trials", "scores", "grouped by", "suppressed", "not in it"]
     words = printed_lines(path)
     assert "of sys;" in words
     assert "trials: target 12, nontarget 132\n" in words

@@ -531,7 +531,7 @@ def test_labels_of_a_list_are_told_with_the_scores_that_have_none(folder, write)
     assert (scores.labels.target, scores.labels.nontarget) == (1, 2)
     assert scores.labels.by.endswith("l.csv")
     assert scores.scores.auc == 1.0
-    assert "l.csv: target 1, nontarget 2; 1 row has none" in inspection_text(inspection)
+    assert "l.csv: target 1, nontarget 2; 1 row has no label" in inspection_text(inspection)
     assert inspect(folder / "kaldi.scores").files[0].labels.by == "speakers"
 
 

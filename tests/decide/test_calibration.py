@@ -247,7 +247,7 @@ def test_one_class_decisions_and_infinite_scores_are_refused(shifted):
 def test_lists_beyond_memory_and_counts_are_refused(shifted, tmp_path, monkeypatch, find):
     trials, speakers = shifted
     pv.count(trials, speakers=speakers, by="gender", step=0.1).save(tmp_path / "some.counts")
-    with pytest.raises(pv.ConfigError, match="score counts do not identify speakers"):
+    with pytest.raises(pv.ConfigError, match="score counts contain no speakers"):
         find(tmp_path / "some.counts", by="gender")
     for most in ("IN_MEMORY_TRIALS", "SHARD_TRIALS"):
         monkeypatch.setattr(f"parivox.data.trial_shards.{most}", 100)

@@ -158,7 +158,7 @@ def test_the_mix_that_was_wished_for_may_be_of_target_trials_too(even, people):
     finding = check(even, speakers=people, mix="cat4=1,target3=1")["G5"]
     assert finding.sentence.startswith("nontarget trials: ")
     shares = [word for word in finding.sentence.split("; ")[1].split() if word[0].isdigit()]
-    assert "target trials of grade" in finding.sentence
+    assert "; target trials: " in finding.sentence
     assert len(shares) >= 3
     for wrong in ("target2=1", "cat4=1,target3=0.5", {"target": 1}):
         with pytest.raises(pv.ConfigError, match=r"^mix"):

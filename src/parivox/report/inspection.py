@@ -391,7 +391,7 @@ def _labels_text(inspected: FileFindings) -> str:
     if not labels.by:
         return words
     n_unlabelled = inspected.rows - labels.target - labels.nontarget - labels.spoof
-    words = f"labels of {labels.by}: {words}"
+    words = f"from {labels.by}: {words}"
     if n_unlabelled:
         words += f"; {n_unlabelled:,} {'row has' if n_unlabelled == 1 else 'rows have'} no label"
     return words

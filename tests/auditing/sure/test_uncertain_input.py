@@ -280,7 +280,7 @@ def test_counts_tell_why_there_is_no_interval(counted):
 @pytest.mark.parametrize("option", [{"limits": "fnr=0.1"}, {"attempts": 3}])
 def test_counts_tell_nothing_of_people(counted, option):
     (name,) = option
-    with pytest.raises(ConfigError, match=f"{name}: score counts do not identify speakers"):
+    with pytest.raises(ConfigError, match=f"{name}: score counts contain no speakers"):
         pv.audit(counted, operating_points=POINT, **option)
 
 
