@@ -508,7 +508,7 @@ def test_the_smallest_cost_and_a_cost_at_most(opened, h_explorer, groups, thresh
         hold(page, "cost", "0.001")
         state = read(page)
         assert state["k"] == int(np.argmin(costs))
-        assert state["message"].startswith("No threshold costs so little")
+        assert state["message"].startswith("No threshold has a cost this low")
 
 
 def test_what_the_common_threshold_costs_each_group_is_over_its_own_exact_minimum(
@@ -544,7 +544,7 @@ def test_what_is_no_rate_is_refused_and_moves_nothing(opened, h_explorer, typed)
         hold(page, "fpr", typed)
         state = read(page)
         assert state["k"] == before
-        assert state["message"] == "Type a percentage between 0 and 100, as 1."
+        assert state["message"] == "Enter a percentage between 0 and 100, for example 1."
         assert page.get_attribute("#x-at", "aria-invalid") == "true"
 
 

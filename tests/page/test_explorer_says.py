@@ -85,7 +85,7 @@ def expect_no_other_claim(audit, selection, state, last_point):
         return point_id
     assert not state["here"] or not len(audit.verdicts.subset(**selection))
     head, _, claim_text = sentence.partition(": ")
-    assert head == "Highest counted, not tested"
+    assert head == "Highest observed rates, not tested"
     gates = {
         (row["metric"], row["group"]): row["gates"]
         for row in audit.verdicts.subset(**selection, operating_point=last_point, within="").rows()
@@ -173,7 +173,7 @@ def test_a_group_shown_to_be_locked_out_is_named_whatever_marks_it_for_impostors
         assert "m+Australia" not in sentence
         shown.focus("#x-slider")
         shown.keyboard.press("ArrowRight")
-        assert "Highest counted, not tested: " in shown.inner_text("#x-sentence")
+        assert "Highest observed rates, not tested: " in shown.inner_text("#x-sentence")
 
 
 def test_between_audited_points_nothing_is_said_of_a_tie(opened, alone, audited):

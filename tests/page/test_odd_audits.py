@@ -54,7 +54,7 @@ def test_an_odd_audit_can_be_explored_from_end_to_end(opened, alone, odd, audite
         assert "undefined" not in text
         assert "Infinity" not in text
         unknown = {"no impostors": "false accepts (FPR)", "no own trials": "false rejects (FNR)"}
-        unknown_errors = re.findall("Of (.*?) nothing is known: no trials", text)
+        unknown_errors = re.findall("No result for (.*?): no trials", text)
         assert unknown_errors == [words for name, words in unknown.items() if name == odd]
         assert shown.locator("#x-common thead th:visible").count() == (4 if odd in unknown else 7)
 

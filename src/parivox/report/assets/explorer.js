@@ -323,7 +323,7 @@
         const isTold = second && rate(first) && first.cells[metric].text !== second.cells[metric].text;
         if (isTold) most.push(`${words} ${first.group}, ${first.cells[metric].text}`);
       }
-      return most.length ? `Highest counted, not tested: ${most.join("; ")}.` : "";
+      return most.length ? `Highest observed rates, not tested: ${most.join("; ")}.` : "";
     }
 
     // ---- the page follows
@@ -430,12 +430,12 @@
       const isAnySmall = N.RATES.some((metric) => groups.some((_, i) => lacks(metric)(i)));
       const { words } = list().points.find((one) => one.text === state.point) || {};
       return [
-        ...unknown.map((metric) => `Of ${data.errors[metric]} nothing is known: no trials.`),
-        `Mark: rate; line: ${line}; upright line: all groups together.`,
-        "The axes never move; 0 stands at their left edge.",
-        `Only where the audit tested there are verdicts: ${Object.values(data.verdicts).join(", ")}.`,
-        ...(nodes.length && !nodes.includes(state.k) ? ["≈ is rough."] : []),
-        ...(isAnySmall ? [`* Hollow: too few speakers or errors to count (${words}).`] : []),
+        ...unknown.map((metric) => `No result for ${data.errors[metric]}: no trials.`),
+        `Mark: rate; line: ${line}; vertical line: all groups pooled.`,
+        "The axes are fixed, with 0 at the left edge.",
+        `Verdicts exist only at audited points: ${Object.values(data.verdicts).join(", ")}.`,
+        ...(nodes.length && !nodes.includes(state.k) ? ["≈: approximate."] : []),
+        ...(isAnySmall ? [`* Hollow: too few speakers or errors (${words}).`] : []),
       ].join(" ");
     }
 
@@ -460,16 +460,16 @@
         ? { k: N.nearest(thresholds(), level), reason: "" }
         : N.held(all, kind, level, model());
       if (found.k < 0) {
-        say(`No threshold holds that: ${data.reasons[found.reason]}.`);
+        say(`No threshold meets this condition: ${data.reasons[found.reason]}.`);
         return;
       }
       Object.assign(state, { hold: kind, at: level, k: found.k });
       const where = N.general(thresholds()[found.k], 6);
       const size = list().thresholds.length;
       const isNone = kind === "cost" && N.costAt(all, model(), found.k) > level;
-      if (isNone) say(`No threshold costs so little; ${where} costs least.`);
+      if (isNone) say(`No threshold has a cost this low; ${where} has the minimum cost.`);
       else if (kind === "threshold") say(`The nearest of the ${size} positions is ${where}.`);
-      else say(`Of the ${size} positions, ${where} holds it.`);
+      else say(`Of the ${size} positions, ${where} meets this condition.`);
       showHeld();
       render();
     }
@@ -492,7 +492,7 @@
       const isRate = kind === "fpr" || kind === "fnr";
       const isBad = kind !== "least" && (Number.isNaN(level) || (isRate && !(level > 0 && level < 1)));
       at("at").setAttribute("aria-invalid", String(isBad));
-      if (isBad) say(isRate ? "Type a percentage between 0 and 100, as 1." : "Type a number.");
+      if (isBad) say(isRate ? "Enter a percentage between 0 and 100, for example 1." : "Enter a number.");
       else hold(kind, level);
     }
 
@@ -509,7 +509,7 @@
         many(g.name) ? `${g.name}, nontarget trials by ${g.allocation}` : g.name,
       ));
       const label = document.createElement("span");
-      label.textContent = one.points.length ? "Back to what was audited:" : "";
+      label.textContent = one.points.length ? "Audited points:" : "";
       at("points").replaceChildren(
         label,
         ...one.points.map((point, i) => {
@@ -556,9 +556,9 @@
     ));
     options(at("model"), data.models.map((one) => one.name));
     const zeros = {
-      none: "as counted",
+      none: "observed",
       jeffreys: "half an error more (jeffreys)",
-      nist: "upper bound below the line (nist)",
+      nist: "upper bound in the denominator (nist)",
     };
     options(at("zero"), data.zero.map((name) => zeros[name] || name));
     at("alpha").value = state.alpha;
