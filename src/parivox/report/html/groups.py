@@ -330,7 +330,7 @@ def trial_list_section(audit: Audit) -> dict[str, Any]:
         label = f"The list of {', '.join(list_names)}"
         sheet = Sheet.with_heads(
             f"Failed checks of the list of {', '.join(list_names)}",
-            ("Check", "Requirement", "Found"),
+            ("Check", "What is required", "Found"),
             [
                 (
                     failed_check["id"],
