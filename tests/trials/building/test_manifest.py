@@ -70,6 +70,17 @@ def test_it_tells_what_was_built(files, tmp_path):
     assert "speaker by speaker" in told["rows"]
 
 
+def test_a_manifest_with_notes_as_sentences_is_read(files, tmp_path):
+    built = build("inclusive", files, tmp_path / "one")
+    former = built.manifest | {"notes": ["up to --per-speaker 4 the same speakers take part"]}
+    former["left_out"] = [{"group": "f+x", "reason": "fewer than 2 utterances", "speakers": 1}]
+    built.path.write_text(json.dumps(former))
+    again = pv.trials.rebuild(built.path)
+    assert again.manifest["notes"] == built.manifest["notes"]
+    assert "The same speakers take part up to" in str(again)
+    assert pv.trials.check(built.lists[0], speakers=files / "s.csv")["design"].sentence
+
+
 def test_it_names_no_speaker_unless_asked(files, tmp_path):
     one = build("inclusive", files, tmp_path / "one", per_speaker=3)
     assert one.manifest["left_out"]
