@@ -28,6 +28,7 @@ def trials_and_speakers():
     return trials, {"speaker": ids, **attributes}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"within": "channel", "allocate": ["both", "enrol"]}])
 @pytest.mark.parametrize("systems", [1, 2])
 @pytest.mark.parametrize("intervals", [False, True])

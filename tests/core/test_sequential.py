@@ -112,6 +112,7 @@ def lasting(days, start, times):
     return np.where(np.arange(days)[:, None] >= start, times, 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("days", "start"), [(14, None), (14, 7), (60, None), (60, 7), (60, 30)])
 def test_days_that_vary_by_chance_are_not_said_to_vary_even_if_a_change_lasts(days, start):
     rng = np.random.default_rng(4)
