@@ -672,9 +672,7 @@ REWRITTEN = {
     "rows of words": lambda plan_record: plan_record["shards"][0][0].__setitem__(1, "0"),
     "rows below 0": lambda plan_record: plan_record["shards"][0][0].__setitem__(1, -5),
     "an unknown file": lambda plan_record: plan_record["shards"][0][0].__setitem__(0, "other.csv"),
-    "a million shards": lambda plan_record: plan_record.update(
-        shards=plan_record["shards"] * 400_000
-    ),
+    "100,002 shards": lambda plan_record: plan_record.update(shards=plan_record["shards"] * 33_334),
 }
 
 
