@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from parivox.report.audit_queries import ERROR_TYPES, has_rate, rates_by_group
+from parivox.report.audit_queries import BONA_FIDE_ERRORS, has_rate, rates_by_group
 from parivox.report.catalogue import finding_text
 
 READ = """(positions) => positions.map((k) => {
@@ -78,7 +78,7 @@ def expect_no_other_claim(audit, selection, state, last_point):
         sentences = {row["metric"]: finding_text(row) for row in system}
         expected = [
             f"{words[0].upper()}{words[1:]} ({m.upper()}): {sentences[m]}"
-            for m, words in ERROR_TYPES.items()
+            for m, words in BONA_FIDE_ERRORS.items()
             if has_rate(m, point_id, rates)
         ]
         assert sentence == ". ".join([f"Audited here: {point}", *expected])
@@ -118,7 +118,7 @@ def expect_verdicts(audit, selection, state):
         for row in audit.verdicts.subset(**selection, operating_point=point, within="").rows()
     ]
     for row in state["rows"]:
-        for metric in ERROR_TYPES:
+        for metric in BONA_FIDE_ERRORS:
             verdict_rows = [
                 verdict_row
                 for verdict_row in rows

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 import parivox as pv
-from parivox.report.audit_queries import ERROR_TYPES
+from parivox.report.audit_queries import BONA_FIDE_ERRORS
 from parivox.report.html import html_report
 from parivox.report.overview import overview, plain_text
 from parivox.report.terminal import summary
@@ -64,7 +64,7 @@ def test_every_comparison_is_counted_once(audit):
 def test_of_two_groups_it_is_said_once_that_one_is_worse(audit):
     f, m, *other_lines = overview(audit).groups
     assert (f.group, m.group) == ("f", "m")
-    for metric in ERROR_TYPES:
+    for metric in BONA_FIDE_ERRORS:
         for comparison, mirror in zip(f.comparisons[metric], m.comparisons[metric], strict=True):
             assert not comparison.repeats_other_group  # it is f that is worse
             assert mirror.repeats_other_group == (

@@ -442,7 +442,8 @@ def _sasv_fit(sample: TextSample, label: int, *, attack: int = -1) -> float:
         return 0
     if attack < 0:
         return 85 if sample.width == label + 1 and sample.has_numbers(label - 1) else 0
-    is_protocol = any(cell.lower() == "bonafide" for cell in sample.column(attack))
+    has_attacks = words == {"spoof"} and not sample.has_numbers(attack)
+    is_protocol = has_attacks or any(cell.lower() == "bonafide" for cell in sample.column(attack))
     has_score = sample.width == label + 2 and sample.has_numbers(label + 1)
     return 85 if is_protocol and (sample.width == label + 1 or has_score) else 0
 
