@@ -121,6 +121,8 @@ def _system_table(system: System, number: NDArray[np.int32], seed: int) -> Table
         "target": audited_trials.target,
         "score": audited_trials.score,
     }
+    if trials.n_spoof:  # which are no target trials, and no nontarget trials
+        columns["spoof"] = audited_trials.spoof
     for located in system.points.located:
         columns[f"error at {located.point.text}"] = _errors(trials, audited_trials, located)
     for grouping in (
@@ -129,7 +131,7 @@ def _system_table(system: System, number: NDArray[np.int32], seed: int) -> Table
         *system.design.standardise_over,
     ):
         for side, codes in zip(
-            ("enrol", "test"), grouping.side_coder(trials)(audited_trials), strict=True
+            ("enrol", "test"), trials.side_coder(grouping)(audited_trials), strict=True
         ):
             columns[f"{grouping.name} of {side}"] = CodedColumn(codes, grouping.groups)
     # in an order that tells no more of the ids than the numbers do
