@@ -53,7 +53,7 @@ ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 REASONS = {
     "undefined_value": "no trials",
     "undefined_reference": "no trials",
-    "zero_reference": "reference 0",
+    "zero_reference": "÷ 0",
     "zero_over_zero": "0/0",
     "zero_own_min": "own is 0",
     "zero_cell": "a group has 0",
