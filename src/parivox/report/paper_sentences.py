@@ -1,4 +1,7 @@
-"""Sentences of the catalogue on the four papers: claims, the reasons for their verdicts, notes."""
+"""Sentences of the catalogue on the four papers: claims, the reasons for their verdicts, notes.
+
+The papers are listed in docs/references.md.
+"""
 
 from __future__ import annotations
 
