@@ -185,7 +185,10 @@ def test_a_dataset_that_streams_is_no_table():
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
-        ({"bytes": None, "path": "gone.wav"}, "row 1, column 'audio': names 'gone.wav', which is"),
+        (
+            {"bytes": None, "path": "gone.wav"},
+            "row 1, column 'audio': names 'gone.wav', which does not exist",
+        ),
         ({"bytes": None, "path": None}, "row 1, column 'audio': contains no audio"),
     ],
 )
