@@ -69,7 +69,7 @@ def errors(trials, groupings, n_speakers):
     members = Units(n_speakers)
     counted = count_speaker_errors(trials, layouts, place_trials(trials, layouts), located, members)
     by_point = [point_errors for layout_errors in counted for point_errors in layout_errors]
-    kinds = [kind for point_errors in by_point for kind in point_errors]
+    kinds = [kind for point_errors in by_point for kind in point_errors.by_class]
     return [array.tolist() for kind in kinds for array in (kind.cell, kind.errors, kind.trials)]
 
 

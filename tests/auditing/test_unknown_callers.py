@@ -176,7 +176,10 @@ def test_why_is_said_in_words_and_by_a_code(unknown):
         assert row["verdict"] == "inconclusive"
         if row["group"]:
             assert row["reason"] == UNKNOWN_SPEAKERS
-        assert "nontarget trials have no test speaker" in finding_text(row)
+        assert (
+            "nontarget trials of this group or of its reference have no test speaker"
+            in finding_text(row)
+        )
     for row in unknown.limits.subset(metric="fpr").rows():
         assert row["verdict"] in {"", "inconclusive"}
         assert UNKNOWN_SPEAKERS in row["reason"] + row["values"]

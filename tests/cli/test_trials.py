@@ -39,10 +39,10 @@ def test_check_prints_a_line_for_each_check(parivox, listed):
 
 def test_check_tells_what_each_check_found_on_request(parivox, listed):
     words = ("trials", "check", "list.txt")
-    assert "Worth knowing" not in parivox(*words, cwd=listed).stdout
+    assert "Remarks" not in parivox(*words, cwd=listed).stdout
     output = parivox(*words, "-v", cwd=listed).stdout
-    assert "Worth knowing" in output
-    assert "how often things are used" in output
+    assert "Remarks" in output
+    assert "Uses of speakers, recordings and utterances" in output
 
 
 def test_strict_ends_with_1_if_a_check_fails(parivox, listed):

@@ -26,7 +26,12 @@ def test_it_prints_both_spreads_of_each_group(variants):
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("5 lists for each of 4, 8 pairs per speaker and class")
     assert "of 6 speakers by gender." in " ".join(done.stdout.split())
-    for title in ("EER", "minimum cost (voxsrc)", "FPR at the common threshold", "FNR there"):
+    for title in (
+        "EER",
+        "minimum cost (voxsrc)",
+        "FPR at the common threshold",
+        "FNR at the common threshold",
+    ):
         assert f"\n{title}" in done.stdout
     assert variants("--seed", 3).stdout == done.stdout
 

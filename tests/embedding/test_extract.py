@@ -495,14 +495,12 @@ def test_after_a_mend_old_rows_stay_until_they_are_pruned(folder, small, tmp_pat
     (folder / "s3/03.wav").rename(folder / "s3/new name.wav")
     run = embed(folder, small.load, out, workers=1)
     assert (run.staying, run.pruned, run.store.table.height) == (1, 0, 31)
-    assert any("1 recordings of earlier runs are not among these, and stay" in line
+    assert any("earlier runs that are not among these: 1. They stay" in line
                and "--prune removes them" in line for line in embedding_lines(run))  # fmt: skip
     run = embed(folder, partial(small.load, seconds=1e9), out, workers=1, prune=True)
     assert (run.new, run.staying, run.pruned, run.store.table.height) == (0, 0, 1, 30)
     assert "s3/03.wav" not in run.store.table["utterance"]
-    assert any(
-        "1 recordings of earlier runs, which are no longer" in line for line in embedding_lines(run)
-    )
+    assert any("earlier runs that are no longer named: 1," in line for line in embedding_lines(run))
     check_store(out)
     shutil.rmtree(tmp_path / "out")
     embed(folder, small.load, out, workers=1)
@@ -534,7 +532,9 @@ def test_speakers_that_a_store_does_not_know_are_told(folder, small, tmp_path):
     (tmp_path / "t.csv").write_text("utterance,file\nx,x.wav\n")
     embed(tmp_path / "t.csv", small.load, out, workers=1)
     run = embed(folder, small.load, out, workers=1)
-    assert any("so recordings.parquet contains none" in line for line in embedding_lines(run))
+    assert any(
+        "so recordings.parquet contains no speakers" in line for line in embedding_lines(run)
+    )
     run = embed(folder, small.load, out, workers=1, prune=True)
     assert run.store.table["speaker"].n_unique() == 6
 

@@ -183,13 +183,13 @@ def _duplicate_audio_lines(run: Embedded) -> Iterator[str]:
         )
     if run.staying:
         yield (
-            f"{run.staying:,} recordings of earlier runs are not among these, and stay in "
-            f"{run.store.path}; --prune removes these recordings."
+            f"Recordings of earlier runs that are not among these: {run.staying:,}. They stay in "
+            f"{run.store.path}; --prune removes them."
         )
     if run.pruned:
         yield (
-            f"{run.pruned:,} recordings of earlier runs, which are no longer named, were "
-            f"removed from {run.store.path}."
+            f"Recordings of earlier runs that are no longer named: {run.pruned:,}, removed from "
+            f"{run.store.path}."
         )
     if run.source.speakers and "speaker" not in run.store.table.columns:
         yield (

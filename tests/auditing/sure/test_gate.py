@@ -290,7 +290,7 @@ def test_rates_of_failures_that_nobody_told_cannot_be_told(audit):
         ),
         ({"at": "fpr=0.01"}, "no operating point 'fpr=0.01' in this audit"),
         ({"system": "V2"}, "no system 'V2' in this audit"),
-        ({"at-most": "1.25x", "than": "baseline"}, "give baseline=OLD"),
+        ({"at-most": "1.25x", "than": "baseline"}, "give its audit with baseline=OLD"),
     ],
 )
 def test_what_the_audit_does_not_have_is_refused(audit, more, message):

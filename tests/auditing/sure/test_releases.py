@@ -175,7 +175,7 @@ def test_audits_with_nothing_in_common_are_refused(systems, options, releases, c
 
 
 def test_one_audit_and_other_systems_are_refused(systems, options, releases):
-    with pytest.raises(pv.ConfigError, match="one audit only"):
+    with pytest.raises(pv.ConfigError, match="only one audit is given"):
         pv.compare(releases[0])
     renamed = pv.audit({"V": systems[1], "W": systems[2]}, **options)
     with pytest.raises(pv.ConfigError, match="no system is in all of the audits"):
