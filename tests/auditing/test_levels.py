@@ -187,7 +187,7 @@ def test_speakers_of_a_group_take_part_in_it_on_the_side_that_is_of_it(
 @pytest.mark.parametrize("grouping", GROUPINGS)
 def test_no_trial_is_left_out_untold(audit_by_levels, bank, sides, allocated, grouping, rule):
     excluded = {
-        item_in_words(row).partition(",")[0]: row["count"]
+        item_in_words(row): row["count"]
         for row in audit_by_levels.data.subset(source="scores", grouping=grouping, group="")
         if item_in_words(row).endswith(f"(allocation {rule})")
     }

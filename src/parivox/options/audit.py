@@ -530,8 +530,8 @@ class CountOptions(ReadOptions):
 
     step: Any = option(
         COUNTING_SECTION,
-        "width of the score bins. Required for several groupings with suppression, as counts by "
-        "exact score could be [joined](counts.md)",
+        "width of the score bins. Required for several groupings with suppression, because "
+        "counts by exact score could be [joined](counts.md) across groupings",
         metavar="WIDTH",
         default_text="no bins: each score is kept",
         value_type="float | str | None",

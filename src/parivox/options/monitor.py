@@ -84,7 +84,7 @@ class MonitorOptions(ReadOptions):
         MONITORING_SECTION,
         "saved audit whose group rates are the reference",
         metavar="AUDIT",
-        default_text="all earlier days, from the fifth week on",
+        default_text="all earlier days; available from the fifth week on",
         is_common=True,
         value_type="str | os.PathLike[str] | None",
     )

@@ -142,7 +142,7 @@ class PlanOptions(CommandOptions):
 
     policy: Any = option(
         GOAL_SECTION,
-        "[policy](gate.md#what-a-policy-says): calculate the speakers that each condition needs",
+        "[policy](gate.md#what-a-policy-says): calculate how many speakers each condition needs",
         value_type="DocumentSource | None",
     )
 

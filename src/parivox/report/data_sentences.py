@@ -57,7 +57,9 @@ def _changed_by_spreadsheet(values: Values) -> str:
 
 
 def _codes_0_1_or_1_2(values: Values) -> str:
-    return f"{_numbers(values)}: the codes may be 0 and 1, or 1 and 2, or 0 may mean unknown"
+    return (
+        f"{_numbers(values)}: the codes may be 0 and 1, or they may be 1 and 2 with 0 for unknown"
+    )
 
 
 def _children_or_decades(values: Values) -> str:

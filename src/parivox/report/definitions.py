@@ -110,7 +110,9 @@ LIMIT_MEASURES = {
         "the rate and its limit: met if the whole interval is at or below it, not_met "
         "if the whole interval is above it"
     ),
-    "ratio_limit": "the ratio to the first reference and its limit, by the same rule",
+    "ratio_limit": (
+        "the ratio to the first reference and its limit: met and not_met as for limits of a rate"
+    ),
     "speakers_above": (
         "share of speakers whose own FNR exceeds the limit, without the noise of few trials"
     ),
@@ -313,8 +315,8 @@ def _rate_definitions(options: Options) -> dict[str, object]:
     definitions["ratios"] = (
         "to others, pooled or a group, if no speaker is in two groups: MOVER on the "
         "log scale, from the closed-form intervals of both rates; p is the level at "
-        "which 1 is a limit. Pooled is others plus the group itself, so both ratios "
-        "have the same p"
+        "which 1 is a limit. The reference pooled consists of the other groups and the "
+        "group itself, so the ratios to pooled and to others have the same p"
         if options.interval == "speakers"
         else "from replicates, like all other bias measures"
     )
@@ -417,8 +419,8 @@ def _floor_definitions(options: Options) -> dict[str, object]:
             ),
             "assumes": "variation between speakers is similar in all groups",
             "refused": (
-                "gamma-multinomial: fewer than 20 errors in all, or fewer than two groups of 4 "
-                "speakers. All methods: speakers in several groups, as through nontarget "
+                "gamma-multinomial: fewer than 20 errors in all, or fewer than two groups with at "
+                "least 4 speakers. All methods: speakers in several groups, as through nontarget "
                 "trials between groups; metrics other than FNR and FPR, as no valid draws are "
                 "known"
             ),
@@ -434,9 +436,9 @@ def _floor_definitions(options: Options) -> dict[str, object]:
         ),
         "interaction": (
             "for groups by several attributes: sum of w (ln rate - sum of the attributes' "
-            "effects)^2 over degrees of freedom, w = 1 / variance of ln rate over draws "
-            "with equal rates: about 1 if effects are additive; lowest and highest: the "
-            "groups furthest below and above the sum"
+            "effects)^2, divided by the degrees of freedom. Weight w: 1 / variance of ln rate "
+            "over draws with equal rates. The value is about 1 if effects are additive. lowest "
+            "and highest: the groups furthest below and above the sum of the effects"
         ),
         "tau_log": (
             "square root of the variance of ln rates over groups minus its mean over draws "

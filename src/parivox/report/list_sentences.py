@@ -578,8 +578,8 @@ LIST_SENTENCES = {
     ),
     # lists that are built: what a reader must know, and why a speaker takes no part
     "trials_of_each_enrolled": SentenceTemplate(
-        "each of {speakers} speakers per group is enrolled in {pairs:,} target and {pairs:,} "
-        "nontarget trials with {utterances} utterances",
+        "{speakers} speakers per group are enrolled with {utterances} utterances each, and each "
+        "has {pairs:,} target and {pairs:,} nontarget trials",
         {"speakers": 10, "pairs": 20, "utterances": 4},
     ),
     "fewer_speakers_than_check": SentenceTemplate(

@@ -88,8 +88,8 @@ def plan_summary(plan: Plan, *, details: bool = False) -> Iterator[RenderableTyp
             [row for row in list_rows if row["grouping"] in {"all", *shown_groupings}]
         )
     caution = (
-        "Needed numbers are per group, for groups of equal size. All numbers assume that one group "
-        "is tested alone and that speakers vary as in the pilot."
+        "Required numbers are per group and assume groups of equal size. All numbers assume that "
+        "one group is tested alone and that speakers vary as in the pilot."
     )
     max_groups = max((row["groups"] for row in designs), default=0)
     if max_groups > 2:

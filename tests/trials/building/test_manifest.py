@@ -77,7 +77,7 @@ def test_a_manifest_with_notes_as_sentences_is_read(files, tmp_path):
     built.path.write_text(json.dumps(former))
     again = pv.trials.rebuild(built.path)
     assert again.manifest["notes"] == built.manifest["notes"]
-    assert "The same speakers take part up to" in str(again)
+    assert "the same speakers take part" in str(again)
     assert pv.trials.check(built.lists[0], speakers=files / "s.csv")["design"].sentence
 
 
