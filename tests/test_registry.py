@@ -174,5 +174,5 @@ def test_a_workbook_names_it(audit, tmp_path, optional):
 
 
 def test_an_id_that_is_taken_is_refused(registered):
-    with pytest.raises(pv.ConfigError, match="'gini' is there already"):
+    with pytest.raises(pv.ConfigError, match="'gini' already exists"):
         register(MetaMeasure(id="gini", label="another", definition="another", compute=root_range))
