@@ -46,7 +46,7 @@ def test_a_rate_that_development_scores_miss_is_told(trials_and_speakers, capsys
     far = audited(trials, people, threshold_from=scored(trials, lambda score: score - 100))
     (point,) = far.operating_points
     assert point["fpr"] == 1
-    outside = "thresholds outside the range of scores, which may be of another model or scale"
+    outside = "thresholds outside the range of scores, which may belong to another model or scale"
     assert odd(far) == [
         ("missed operating points", "fpr=0.01 gives 100 %"),
         (outside, "fpr=0.01 accepts all trials"),
@@ -89,7 +89,7 @@ def test_an_infinite_threshold_is_told_and_finds_nobody_alike(trials_and_speaker
     assert (point["threshold"], point["fpr"], point["fnr"]) == (np.inf, 0, 1)
     assert odd(audit) == [
         ("missed operating points", "fpr=0.01 gives 0 %"),
-        ("infinite thresholds", "fpr=0.01 at inf"),
+        ("infinite thresholds", "fpr=0.01 has the threshold inf"),
     ]
     assert {verdict for verdict, _ in verdicts_of(audit, "fnr")} == {"inconclusive"}
     assert {verdict for verdict, _ in verdicts_of(audit, "fpr")} == {"inconclusive"}
@@ -97,10 +97,10 @@ def test_an_infinite_threshold_is_told_and_finds_nobody_alike(trials_and_speaker
         assert finding_text(row).endswith("both groups are inconclusive: the threshold is infinite")
     print_summary(audit, details=True)
     summary = " ".join(capsys.readouterr().out.split())
-    assert "infinite thresholds: fpr=0.01 at inf" in summary
+    assert "infinite thresholds: fpr=0.01 has the threshold inf" in summary
     assert "no difference" not in summary.split("FNR: target trials rejected")[0]
     shown = " ".join(html_report(audit).split())
-    assert "A: infinite thresholds: fpr=0.01 at inf" in shown
+    assert "A: infinite thresholds: fpr=0.01 has the threshold inf" in shown
     assert "no group is shown to" not in shown
     assert "met exactly here" not in shown
 

@@ -30,7 +30,7 @@ def test_each_group_has_its_interval_and_verdict_at_each_limit(audit):
     assert [column.head for column in sheet.columns] == [
         "Group",
         "FNR at threshold=1.0: at most 30 %",
-        "FPR at threshold=1.0: at most 1.5 times that of all other groups combined",
+        "FPR at threshold=1.0: at most 1.5 times the rate of all other groups combined",
     ]
     words = {"met": "met", "not_met": "not met", "inconclusive": "inconclusive"}
     rows = [row for row in audit.limits.rows() if row["measure"] in {"limit", "ratio_limit"}]

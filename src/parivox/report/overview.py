@@ -1222,14 +1222,15 @@ def _comparisons_text(audit: Audit, groups: Sequence[GroupResult], n_comparisons
                 any(each.reason_code != IS_REFERENCE for each in group.all_comparisons())
                 for group in compared
             )
+    n_error_types = len(error_types(audit))
     words = count_of(n_comparisons, "comparison")
     # not where some groups lack one of the error types
-    if n_systems * (n_groups + n_pairs) * len(ERROR_TYPES) == n_comparisons:
+    if n_systems * (n_groups + n_pairs) * n_error_types == n_comparisons:
         parts = [count_of(n_groups, "group")] if n_groups else []
         if n_pairs:
             parts.append(f"{count_of(n_pairs, 'pair')} of groups")
         of_groups = f"({' + '.join(parts)})" if len(parts) > 1 else "".join(parts)
-        factors = [of_groups, f"{len(ERROR_TYPES)} error types"]
+        factors = [of_groups, count_of(n_error_types, "error type")]
         if n_systems > 1:
             factors.insert(0, f"{n_systems} systems")
         words += f": {' × '.join(factors)}"
