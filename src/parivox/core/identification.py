@@ -246,7 +246,7 @@ class Searches:
         Mated searches whose mate is not returned within `rank`, of all mated searches; in [0, 1],
         lower is better. NaN without mated searches.
         """
-        return self.counts(rank).at(_finite(thresholds)).fnr
+        return self.counts(rank).at(_finite_thresholds(thresholds)).fnr
 
     def fpir(self, thresholds: ArrayLike) -> FloatArray:
         """Return the false positive identification rate at thresholds, shape (threshold,).
@@ -254,11 +254,11 @@ class Searches:
         Non-mated searches that return anyone, of all non-mated searches; in [0, 1], lower is
         better. NaN without non-mated searches. It grows with the gallery.
         """
-        return self.top_s_counts().at(_finite(thresholds)).fpr
+        return self.top_s_counts().at(_finite_thresholds(thresholds)).fpr
 
     def top_s_miss(self, thresholds: ArrayLike) -> FloatArray:
         """Return the share of mated searches that return no one, shape (threshold,)."""
-        return self.top_s_counts().at(_finite(thresholds)).fnr
+        return self.top_s_counts().at(_finite_thresholds(thresholds)).fnr
 
     def wrong_person(self, thresholds: ArrayLike) -> FloatArray:
         """Return the share of mated searches with another person first, shape (threshold,).
@@ -266,7 +266,8 @@ class Searches:
         ``fnir(thresholds, 1)`` less ``top_s_miss``, exactly; a tie counts as another person.
         """
         curve, top_s_curve = (
-            counts.at(_finite(thresholds)) for counts in (self.counts(1), self.top_s_counts())
+            counts.at(_finite_thresholds(thresholds))
+            for counts in (self.counts(1), self.top_s_counts())
         )
         return _share(curve.fn - top_s_curve.fn, self.n_mated)
 
@@ -277,15 +278,15 @@ class Searches:
         candidate list of full length does not fall below: how many more would be returned is not
         known.
         """
-        limits = _finite(thresholds)
+        limits = _finite_thresholds(thresholds)
         is_nonmated_entry = ~self.is_mated[self.candidate_search]
         n_returned = _n_at_or_above(self.candidate_score[is_nonmated_entry], limits)
-        is_known = limits > self._lowest_full_list
+        is_known = limits > self._highest_cut
         return np.where(is_known, _share(n_returned, self.n_nonmated), np.nan)
 
     @cached_property
-    def _lowest_full_list(self) -> float:
-        """Highest of the last scores of cut lists of non-mated searches, -inf without any."""
+    def _highest_cut(self) -> float:
+        """Highest score at which a list of a non-mated search is cut off, -inf without any."""
         if self.list_length is None:
             return -np.inf
         last_scores = np.full(self.mate.size, np.inf)
@@ -335,12 +336,17 @@ class Searches:
         """Return the same for detection: mated searches that return no one count as missed."""
         return _identification_eer(self.top_s_counts())
 
+    def _is_false_candidate(self, threshold: float) -> NDArray[np.bool_]:
+        """Return whether a non-mated search returns the person, shape (entry,)."""
+        is_nonmated_entry = ~self.is_mated[self.candidate_search]
+        return is_nonmated_entry & (self.candidate_score >= threshold)
+
     def false_candidates(self, threshold: float) -> IntArray:
         """Return how often each person is returned by a non-mated search, shape (person,).
 
         Persons are numbered as the candidates are; those after the last one named are left out.
         """
-        is_false = ~self.is_mated[self.candidate_search] & (self.candidate_score >= threshold)
+        is_false = self._is_false_candidate(threshold)
         return np.bincount(self.candidate[is_false]).astype(np.int64)
 
     def fpir_without_person(self, threshold: float, n_persons: int) -> FloatArray:
@@ -354,7 +360,7 @@ class Searches:
         n_persons : int
             Persons in the gallery, numbered from 0, the same gallery for all searches.
         """
-        is_false = ~self.is_mated[self.candidate_search] & (self.candidate_score >= threshold)
+        is_false = self._is_false_candidate(threshold)
         n_returned = np.bincount(self.candidate_search[is_false], minlength=self.mate.size)
         names_only_one = is_false & (n_returned[self.candidate_search] == 1)
         n_saved = np.bincount(self.candidate[names_only_one], minlength=n_persons)
@@ -366,7 +372,7 @@ class Searches:
         Exact expectation over all sub-galleries of each size; never a statement on larger ones.
         NaN for sizes above the smallest gallery.
         """
-        is_false = ~self.is_mated[self.candidate_search] & (self.candidate_score >= threshold)
+        is_false = self._is_false_candidate(threshold)
         n_returned = np.bincount(self.candidate_search[is_false], minlength=self.mate.size)
         n_nonmated_returned = n_returned[~self.is_mated]
         gallery_sizes = self.gallery_size[~self.is_mated]
@@ -409,7 +415,7 @@ class Searches:
             raise ConfigError(msg)
 
 
-def _finite(thresholds: ArrayLike) -> FloatArray:
+def _finite_thresholds(thresholds: ArrayLike) -> FloatArray:
     """Return thresholds, the lowest finite number for -inf: what is not on a list is not found."""
     limits = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
     return np.maximum(limits, np.finfo(np.float64).min)

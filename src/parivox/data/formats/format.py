@@ -31,7 +31,7 @@ ENGINE_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSErro
 _DECISION_WORDS = ["accept", "accepted", "reject", "rejected"]
 _DECISION_START = re.compile(rb"(?i)accept|reject")
 _MAX_PEEKED_ROWS = 10_000
-"""Rows by which it is told whether a column contains decisions."""
+"""Rows that show whether a column contains decisions."""
 
 CERTAIN_FIT = 100
 """Fit of a format that recognises a file by its first bytes or by its header."""
