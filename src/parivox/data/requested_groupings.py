@@ -100,26 +100,28 @@ def make_groupings(
     if by is None:
         attribute_lists = lookup.choices(used_speakers)
     else:
-        attribute_lists = [[lookup.values(trials) for trials in lookup.named(text)] for text in by]
+        attribute_lists = [
+            [lookup.values(attribute) for attribute in lookup.named(text)] for text in by
+        ]
     groupings = [
         _combined_grouping(attributes, used_speakers, sets, option)
         for attributes in attribute_lists
     ]
-    names = [trials.name.lower() for trials in groupings]
-    for trials in groupings:
-        if names.count(trials.name.lower()) > 1:
-            msg = f"{option} names {trials.name!r} twice; name each grouping once"
+    names = [grouping.name.lower() for grouping in groupings]
+    for grouping in groupings:
+        if names.count(grouping.name.lower()) > 1:
+            msg = f"{option} names {grouping.name!r} twice; name each grouping once"
             raise ConfigError(msg)
-        if trials.name == "all" or POOLED in trials.groups:
+        if grouping.name == "all" or POOLED in grouping.groups:
             msg = (
-                f"{option} {trials.name}: 'all' as a grouping and 'pooled' as a group name rows of "
-                "the audit itself; rename that attribute or value"
+                f"{option} {grouping.name}: 'all' as a grouping and 'pooled' as a group name rows "
+                "of the audit itself; rename that attribute or value"
             )
             raise ConfigError(msg)
-        if not trials.groups and not may_lack:
-            holder = "speaker of these trials" if trials.speaker_codes is not None else "trial"
+        if not grouping.groups and not may_lack:
+            holder = "speaker of these trials" if grouping.speaker_codes is not None else "trial"
             msg = (
-                f"{option} {trials.name}: is unknown for every {holder}; "
+                f"{option} {grouping.name}: is unknown for every {holder}; "
                 f"name another attribute of {', '.join(lookup.names()) or 'none'}"
             )
             raise DataError(msg)
@@ -255,12 +257,12 @@ class AttributeLookup:
 
     def names(self) -> list[str]:
         """Every attribute that there is."""
-        trials = {
+        trial_columns = {
             key.removeprefix(ATTRIBUTE_PREFIX)
             for trial_set in self.sets
             for key in trial_set.attribute_values
         }
-        return [*self.speakers.attributes.columns, *self._of_recordings, *sorted(trials)]
+        return [*self.speakers.attributes.columns, *self._of_recordings, *sorted(trial_columns)]
 
     def sensible(self, used_speakers: NDArray[np.int64]) -> list[AttributeCodes]:
         """Every attribute of speakers or recordings that has a sensible number of values."""
@@ -394,7 +396,7 @@ class AttributeLookup:
 
     def _agree(
         self,
-        one: Attribute,
+        attribute: Attribute,
         first: AttributeCodes,
         other: AttributeCodes,
         levels: tuple[str, str],
@@ -409,27 +411,27 @@ class AttributeLookup:
         both = " and ".join(
             f"{value!r} by {places[level]}" for value, level in zip(differ, levels, strict=True)
         )
-        choices = " or ".join(f"{level}.{one.name}" for level in levels)
+        choices = " or ".join(f"{level}.{attribute.name}" for level in levels)
         msg = (
-            f"{self.option} {one.name!r}: is {both} for one side of the same trial; say which is "
-            f"meant, {choices}"
+            f"{self.option} {attribute.name!r}: is {both} for one side of the same trial; say "
+            f"which is meant, {choices}"
         )
         raise ConfigError(msg)
 
-    def _places(self, one: Attribute) -> dict[str, str]:
+    def _places(self, attribute: Attribute) -> dict[str, str]:
         """Levels that have the attribute, with the name of what has it."""
-        found = {}
-        if matching_column(one.name, self.speakers.attributes.columns):
-            found["speaker"] = self.speakers.name
-        if self.table is not None and matching_column(one.name, self._of_recordings):
-            found["recording"] = self.table.name
-        for trials in [s for s in self.sets if _trial_column_key(one) in s.attribute_values][:1]:
+        places, key = {}, _trial_column_key(attribute)
+        if matching_column(attribute.name, self.speakers.attributes.columns):
+            places["speaker"] = self.speakers.name
+        if self.table is not None and matching_column(attribute.name, self._of_recordings):
+            places["recording"] = self.table.name
+        for trials in [s for s in self.sets if key in s.attribute_values][:1]:
             # the file that has the column: the scores or, if these have none, the trial list
-            roles = side_keys(ATTRIBUTE_PREFIX + one.name)
+            roles = side_keys(ATTRIBUTE_PREFIX + attribute.name)
             files = [file for file in trials.provenance if file["role"] in {"scores", "trials"}]
             having = [file for file in files if any(role in file["columns"] for role in roles)]
-            found["trial"] = str((having or files)[0]["name"])
-        return {level: name for level, name in found.items() if one.source in {"", level}}
+            places["trial"] = str((having or files)[0]["name"])
+        return {level: name for level, name in places.items() if attribute.source in {"", level}}
 
     def _unknown(self, attribute: Attribute) -> ConfigError:
         asked, columns = attribute.name, self.names()
@@ -447,77 +449,81 @@ class AttributeLookup:
                 mend += ", as which Kaldi's folder may be given again"
         return ConfigError(f"{self.option}: {problem} {shown_as!r} (searched {where}); {mend}")
 
-    def _read(self, one: Attribute, level: str) -> AttributeCodes:
+    def _read(self, attribute: Attribute, level: str) -> AttributeCodes:
         if level == "trial":
-            return self._of_trials(one)
+            return self._of_trials(attribute)
         table = self.speakers if level == "speaker" or self.table is None else self.table
-        column = table.attributes[matching_column(one.name, table.attributes.columns)]
-        coder = AttributeCoder(one)
+        column = table.attributes[matching_column(attribute.name, table.attributes.columns)]
+        coder = AttributeCoder(attribute)
         codes = coder.codes(column, table.name)
         levels, place = coder.ordered_values()
         codes = np.append(place[codes], np.int32(-1))
-        values, numbers = list(SAME_VALUES if one.side == "same" else levels.values or ()), None
-        if one.bands is not None:
-            numbers = one.bands.parse_cells(column.to_list(), one.text, table.name)
-            values = values or one.bands.band_names(levels.numbers)
+        values = list(SAME_VALUES if attribute.side == "same" else levels.values or ())
+        numbers = None
+        if attribute.bands is not None:
+            numbers = attribute.bands.parse_cells(column.to_list(), attribute.text, table.name)
+            values = values or attribute.bands.band_names(levels.numbers)
         if level == "recording":
-            return AttributeCodes(one, values, row_codes=codes, banded_numbers=levels.numbers)
+            return AttributeCodes(attribute, values, row_codes=codes, banded_numbers=levels.numbers)
         return AttributeCodes(
-            one, values, speaker_codes=codes, numbers=numbers, banded_numbers=levels.numbers
+            attribute, values, speaker_codes=codes, numbers=numbers, banded_numbers=levels.numbers
         )
 
-    def _of_trials(self, one: Attribute) -> AttributeCodes:
+    def _of_trials(self, attribute: Attribute) -> AttributeCodes:
         """An attribute that stands in the rows of every set of trials."""
-        key = _trial_column_key(one)
+        key = _trial_column_key(attribute)
         for trials in self.sets:
             if key not in trials.attribute_values:
                 msg = (
-                    f"{self.option} {one.name!r}: {trials.name} has no such "
+                    f"{self.option} {attribute.name!r}: {trials.name} has no such "
                     "column, but other trials have; group by what all of them have"
                 )
                 raise ConfigError(msg)
         banded = distinct_numbers(
             np.concatenate([s.attribute_values[key].numbers for s in self.sets])
         )
-        if one.bands is not None:
-            values = one.bands.band_names(banded)
+        if attribute.bands is not None:
+            values = attribute.bands.band_names(banded)
         else:
             values = sorted_values(
                 {v for s in self.sets for v in s.attribute_values[key].values or ()}
             )
         place = {value: i for i, value in enumerate(values)}
-        found = {}
+        codes_by_trials = {}
         for trials in self.sets:
-            mine = trials.attribute_values[key].values
-            codes = [place[v] for v in mine] if mine is not None else range(len(values))
-            keys = self._sides(one, key, trials)
-            found[trials.key] = (*keys, np.array([*codes, -1], dtype=np.int32))
-        values = list(SAME_VALUES) if one.side == "same" else values
-        return AttributeCodes(one, values, trial_codes=found, banded_numbers=banded)
+            set_values = trials.attribute_values[key].values
+            codes = [place[v] for v in set_values] if set_values is not None else range(len(values))
+            keys = self._sides(attribute, key, trials)
+            codes_by_trials[trials.key] = (*keys, np.array([*codes, -1], dtype=np.int32))
+        values = list(SAME_VALUES) if attribute.side == "same" else values
+        return AttributeCodes(attribute, values, trial_codes=codes_by_trials, banded_numbers=banded)
 
-    def _sides(self, one: Attribute, key: str, trials: TrialSet) -> tuple[str, str]:
+    def _sides(self, attribute: Attribute, key: str, trials: TrialSet) -> tuple[str, str]:
         """Keys of the columns of either side."""
-        whole, *sides = side_keys(key)
-        more = trials.extra_columns
-        if whole in more:
-            if one.side:
+        key_of_both, *keys_by_side = side_keys(key)
+        extra_columns = trials.extra_columns
+        if key_of_both in extra_columns:
+            if attribute.side:
                 msg = (
-                    f"{self.option} {one.text!r}: {one.name!r} is a column of the trials, in which "
-                    f"enrolment and test side have one value; use {self.option} {one.name}"
+                    f"{self.option} {attribute.text!r}: {attribute.name!r} is a column of the "
+                    "trials, in which enrolment and test side have one value; "
+                    f"use {self.option} {attribute.name}"
                 )
                 raise ConfigError(msg)
-            return whole, whole
-        needed = {"enrol": sides[:1], "test": sides[1:]}.get(one.side, sides)
-        for name in needed:
-            if name not in more:
-                side = "enrolment" if name == sides[0] else "test side"
+            return key_of_both, key_of_both
+        used_keys = {"enrol": keys_by_side[:1], "test": keys_by_side[1:]}.get(
+            attribute.side, keys_by_side
+        )
+        for name in used_keys:
+            if name not in extra_columns:
+                side = "enrolment" if name == keys_by_side[0] else "test side"
                 msg = (
-                    f"{self.option} {one.text!r}: {trials.name} has a column of "
-                    f"{one.name!r} for one side only, not for the {side}; use enrol.{one.name} or "
-                    f"test.{one.name}"
+                    f"{self.option} {attribute.text!r}: {trials.name} has a column of "
+                    f"{attribute.name!r} for one side only, not for the {side}; use "
+                    f"enrol.{attribute.name} or test.{attribute.name}"
                 )
                 raise ConfigError(msg)
-        return needed[0], needed[-1]
+        return used_keys[0], used_keys[-1]
 
 
 def _disagreements(
@@ -537,5 +543,5 @@ def _disagreements(
                 yield first.values[a[known][odd[0]]], other.values[b[known][odd[0]]]
 
 
-def _trial_column_key(one: Attribute) -> str:
-    return ATTRIBUTE_PREFIX + one.name + one.band_suffix
+def _trial_column_key(attribute: Attribute) -> str:
+    return ATTRIBUTE_PREFIX + attribute.name + attribute.band_suffix
