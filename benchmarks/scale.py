@@ -1,9 +1,11 @@
-"""Audit 10 and 100 million synthetic trials: time, memory, and counts against the known truth.
+"""Audit 10 and 100 million synthetic trials, and 4 million of many speakers.
+
+Time, memory, and counts against the known truth.
 
     python -m benchmarks.scale [--folder DIR] [--remove] [--small]
 
 The data stay in the folder (1.7 GB), so that a second run need not make them again; `--remove`
-removes them at the end. `--small` takes a tenth of everything.
+removes them at the end. `--small` takes a tenth of the trials.
 """
 
 from __future__ import annotations
@@ -14,39 +16,54 @@ import json
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmarks.measure import Gate, Usage, run_child
+from benchmarks.synthetic import SPEAKERS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 FOLDER = Path("build/benchmarks")
 SIZES = (10_000_000, 100_000_000)
+MANY_SPEAKERS, MANY_SPEAKERS_TRIALS = 4_000, 4_000_000  # millions of pairs of speakers
 THRESHOLD = 0.375
 GROUPINGS = ("all", "gender", "nationality", "gender+nationality")
 RATES = {"fnr": ("false_rejects", "target_trials"), "fpr": ("false_accepts", "nontarget_trials")}
+PAIRS = 5.0  # CPU of 4 million trials of many speakers, in that of 10 million of few
 LINEAR = 12.0  # ten times the trials; the rest is for a busy machine
 PEAK = 1100.0  # megabytes
 CURVE = 1e-4  # how far a curve metric may lie from the exact one
 
 
-def trials_file(folder: Path, trials: int, *, text: bool) -> Path:
+def speakers_file(folder: Path, n_speakers: int = SPEAKERS) -> Path:
+    """Return the path of the table of so many speakers."""
+    return folder / ("speakers.csv" if n_speakers == SPEAKERS else f"speakers-of-{n_speakers}.csv")
+
+
+def trials_file(folder: Path, trials: int, *, text: bool, n_speakers: int = SPEAKERS) -> Path:
     """Return the Parquet file of so many trials, made if it is not there."""
-    path = folder / f"trials-{trials}.parquet"
-    files = [path, path.with_suffix(".json"), folder / "speakers.csv"]
+    name = f"trials-{trials}" + ("" if n_speakers == SPEAKERS else f"-of-{n_speakers}")
+    path = folder / f"{name}.parquet"
+    files = [path, path.with_suffix(".json"), speakers_file(folder, n_speakers)]
     files += [path.with_suffix(".csv")] if text else []
     if not all(file.exists() for file in files):
         command = [sys.executable, "-m", "benchmarks.synthetic", str(folder)]
-        command += ["--trials", str(trials), *(["--csv"] if text else [])]
-        generation = run_child(command)
+        command += ["--trials", str(trials), "--speakers", str(n_speakers)]
+        generation = run_child([*command, *(["--csv"] if text else [])])
         if generation.code:
             raise RuntimeError(generation.err)
     return path
 
 
-def remove(folder: Path, sizes: tuple[int, ...]) -> None:
-    """Remove the files that `data` makes, and the folder if nothing else is in it."""
-    for trials in sizes:
+def remove(folder: Path, sizes: tuple[int, ...], many_speakers_trials: int) -> None:
+    """Remove the files that `trials_file` makes, and the folder if nothing else is in it."""
+    names = [f"trials-{trials}" for trials in sizes]
+    for name in [*names, f"trials-{many_speakers_trials}-of-{MANY_SPEAKERS}"]:
         for suffix in (".parquet", ".csv", ".json"):
-            (folder / f"trials-{trials}{suffix}").unlink(missing_ok=True)
-    (folder / "speakers.csv").unlink(missing_ok=True)
+            (folder / f"{name}{suffix}").unlink(missing_ok=True)
+    for n_speakers in (SPEAKERS, MANY_SPEAKERS):
+        speakers_file(folder, n_speakers).unlink(missing_ok=True)
     if folder.exists() and not any(folder.iterdir()):
         folder.rmdir()
 
@@ -100,25 +117,33 @@ def differences(written: Path, truth_file: Path) -> tuple[int, int, float | None
     return compared, wrong, distance
 
 
-def report(folder: Path, sizes: tuple[int, ...] = SIZES) -> tuple[list[str], list[Gate]]:
-    """Audit every size, the first as text too, and return a Markdown table and its gates."""
-    head = "trials|format|file MB|CPU s|wall s|peak MB|counts compared|of them wrong"
+def report(
+    folder: Path,
+    sizes: tuple[int, ...] = SIZES,
+    many_speakers_trials: int = MANY_SPEAKERS_TRIALS,
+) -> tuple[list[str], list[Gate]]:
+    """Audit every list, the first as text too, and return a Markdown table and its gates."""
+    head = "trials|speakers|format|file MB|CPU s|wall s|peak MB|counts compared|of them wrong"
     lines = [
         f"|{head}|EER outside exact bounds by|",
-        "|---:|---|---:|---:|---:|---:|---:|---:|---:|",
+        "|---:|---:|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     gates: list[Gate] = []
-    cpu: dict[int, float | None] = {}
+    usages: dict[Path, Usage] = {}
+    lists = [(trials, SPEAKERS) for trials in sizes] + [(many_speakers_trials, MANY_SPEAKERS)]
     with tempfile.TemporaryDirectory() as temporary:
         outs: dict[Path, Path] = {}
-        for trials in sizes:
-            path = trials_file(folder, trials, text=trials == sizes[0])
-            files = [path, path.with_suffix(".csv")] if trials == sizes[0] else [path]
-            for file in files:
+        files_of_lists = []
+        for trials, n_speakers in lists:
+            has_text = (trials, n_speakers) == lists[0]
+            path = trials_file(folder, trials, text=has_text, n_speakers=n_speakers)
+            files_of_lists.append(path)
+            for file in [path, path.with_suffix(".csv")] if has_text else [path]:
                 out = Path(temporary) / file.name
-                use = audit(file, folder / "speakers.csv", out)
-                name = f"{trials:,} trials, {file.suffix[1:]}"
-                row = f"| {trials:,} | {file.suffix[1:]} | {file.stat().st_size / 1e6:.0f} "
+                use = audit(file, speakers_file(folder, n_speakers), out)
+                name = f"{trials:,} trials of {n_speakers:,} speakers, {file.suffix[1:]}"
+                row = f"| {trials:,} | {n_speakers:,} | {file.suffix[1:]} "
+                row += f"| {file.stat().st_size / 1e6:.0f} "
                 cost = f"| {use.cpu:.1f} | {use.wall:.1f} | {use.peak:.0f} "
                 if use.code:
                     error_lines = use.err.strip().splitlines()[-1:] or ["no message"]
@@ -126,7 +151,7 @@ def report(folder: Path, sizes: tuple[int, ...] = SIZES) -> tuple[list[str], lis
                     lines.append(f"{row}{cost}| failed | | |")
                     gates.append(Gate(f"{name}: wrong counts", None, 0))
                     continue
-                outs[file] = out
+                usages[file], outs[file] = use, out
                 compared, wrong, distance = differences(
                     out / "groups.csv", path.with_suffix(".json")
                 )
@@ -134,23 +159,28 @@ def report(folder: Path, sizes: tuple[int, ...] = SIZES) -> tuple[list[str], lis
                 lines.append(f"{row}{cost}| {compared} | {wrong} | {far} |")
                 gates.append(Gate(f"{name}: wrong counts", wrong, 0))
                 gates.append(Gate(f"{name}: EER beyond exact bounds", distance, CURVE))
-                if file.suffix == ".parquet":
-                    cpu[trials] = use.cpu
-                    if trials == sizes[-1]:  # smaller ones may be held in memory, exactly
-                        gates.append(Gate(f"{name}: peak memory", use.peak, PEAK, " MB"))
-        smallest, largest = sizes[0], sizes[-1]
-        small, large = cpu.get(smallest), cpu.get(largest)
-        growth = None if small is None or large is None else large / small
+                # of smaller lists, which may be held in memory, the peak has no limit
+                if file.suffix == ".parquet" and trials == sizes[-1]:
+                    gates.append(Gate(f"{name}: peak memory", use.peak, PEAK, " MB"))
+        small_file, *_, large_file, many_speakers_file = files_of_lists
+        growth = _cpu_ratio(usages, large_file, small_file)
         gates.append(Gate("CPU of ten times the trials", growth, LINEAR, "x"))
-        written = [
-            outs.get((folder / f"trials-{smallest}").with_suffix(s)) for s in (".parquet", ".csv")
-        ]
+        growth = _cpu_ratio(usages, many_speakers_file, small_file)
+        gates.append(Gate("CPU of fewer trials of many speakers", growth, PAIRS, "x"))
+        text_file = small_file.with_suffix(".csv")
         unlike = None
-        if written[0] is not None and written[1] is not None:
-            tables = [(out / "groups.csv").read_bytes() for out in written if out is not None]
+        if small_file in outs and text_file in outs:
+            tables = [(outs[file] / "groups.csv").read_bytes() for file in (small_file, text_file)]
             unlike = float(tables[0] != tables[1])
         gates.append(Gate("groups.csv of text and Parquet differ", unlike, 0))
     return lines, gates
+
+
+def _cpu_ratio(usages: Mapping[Path, Usage], file: Path, other_file: Path) -> float | None:
+    """Return how many times the CPU time of another list one takes; None if either failed."""
+    if file not in usages or other_file not in usages:
+        return None
+    return usages[file].cpu / usages[other_file].cpu
 
 
 def main() -> int:
@@ -158,13 +188,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Audit 10 and 100 million synthetic trials.")
     parser.add_argument("--folder", type=Path, default=FOLDER)
     parser.add_argument("--remove", action="store_true", help="remove the data at the end")
-    parser.add_argument("--small", action="store_true", help="1 and 10 million trials")
+    parser.add_argument("--small", action="store_true", help="1 and 10 million trials, and 400,000")
     options = parser.parse_args()
     sizes = tuple(size // 10 for size in SIZES) if options.small else SIZES
-    lines, gates = report(options.folder, sizes)
+    many_speakers_trials = MANY_SPEAKERS_TRIALS // (10 if options.small else 1)
+    lines, gates = report(options.folder, sizes, many_speakers_trials)
     print("\n".join(lines), "", *gates, sep="\n")
     if options.remove:
-        remove(options.folder, sizes)
+        remove(options.folder, sizes, many_speakers_trials)
     return int(not all(gate.passed for gate in gates))
 
 

@@ -4,7 +4,8 @@
 
 writes `FOLDER/trials-10000000.parquet`, the same trials as `.csv` if asked for, `speakers.csv`, and
 `trials-10000000.json` with the truth. 1,251 speakers, 120 utterances each, 2 genders and 36
-nationalities as skewed as VoxCeleb1's. One trial in ten is a target trial. Every ordered pair
+nationalities as skewed as VoxCeleb1's. With another number of `--speakers`, the names of the files
+end with it. One trial in ten is a target trial. Every ordered pair
 occurs once, but for a few exact duplicates, whose two rows lie far apart. Scores are float32 and
 Gaussian; women's target scores are a little lower, so that there is something to find.
 """
@@ -29,7 +30,6 @@ FloatArray: TypeAlias = np.ndarray[Any, np.dtype[np.float32]]
 
 SPEAKERS = 1_251
 UTTERANCES_EACH = 120
-UTTERANCES = SPEAKERS * UTTERANCES_EACH
 VIDEO = 6  # utterances cut from one video
 NATIONALITIES = (
     799, 215, 54, 37, 26, 20, 18, 9, 8, 8, 7, 5, 4, 4, 3, 3, 3, 3, 3, 3, 2, 2, 2, *[1] * 13,
@@ -46,25 +46,27 @@ GRID = np.linspace(-1.0, 2.0, 2**22 + 1)  # brackets the curve metrics; scores l
 SEED = 3
 
 
-def speaker_table() -> pl.DataFrame:
+def speaker_table(n_speakers: int = SPEAKERS) -> pl.DataFrame:
     """Return id, gender and nationality of every speaker."""
     rng = np.random.default_rng(SEED)
-    nationality = np.repeat([f"N{i:02d}" for i in range(len(NATIONALITIES))], NATIONALITIES)
-    gender = np.where(rng.permutation(SPEAKERS) < WOMEN * SPEAKERS, "f", "m")
+    # of other numbers of speakers, each nationality has about the same share
+    place = np.arange(n_speakers) * SPEAKERS // n_speakers
+    nationality = np.repeat(np.arange(len(NATIONALITIES)), NATIONALITIES)[place]
+    gender = np.where(rng.permutation(n_speakers) < WOMEN * n_speakers, "f", "m")
     return pl.DataFrame(
         {
-            "id": [f"id{i:05d}" for i in range(1, SPEAKERS + 1)],
+            "id": [f"id{i:05d}" for i in range(1, n_speakers + 1)],
             "gender": gender,
-            "nationality": rng.permutation(nationality),
+            "nationality": [f"N{i:02d}" for i in rng.permutation(nationality)],
         }
     )
 
 
-def utterance_ids() -> list[str]:
+def utterance_ids(n_speakers: int = SPEAKERS) -> list[str]:
     """Return the ids, `id00001/v012/00003`: speaker, video, utterance."""
     return [
         f"id{speaker:05d}/v{i // VIDEO:03d}/{i % VIDEO:05d}"
-        for speaker in range(1, SPEAKERS + 1)
+        for speaker in range(1, n_speakers + 1)
         for i in range(UTTERANCES_EACH)
     ]
 
@@ -83,18 +85,18 @@ def shuffled(index: IntArray, *, rows: int, columns: int, key: int) -> tuple[Int
     return row, column
 
 
-def target_pairs(start: int, count: int) -> tuple[IntArray, IntArray]:
+def target_pairs(n_utterances: int, start: int, count: int) -> tuple[IntArray, IntArray]:
     """Return the target pairs number first, first + 1, ...: (enrol, test) utterances."""
     index = np.arange(start, start + count, dtype=np.int64)
-    enrol, step = shuffled(index, rows=UTTERANCES, columns=UTTERANCES_EACH - 1, key=SEED)
+    enrol, step = shuffled(index, rows=n_utterances, columns=UTTERANCES_EACH - 1, key=SEED)
     speaker, utterance_place = np.divmod(enrol, UTTERANCES_EACH)
     return enrol, speaker * UTTERANCES_EACH + (utterance_place + step + 1) % UTTERANCES_EACH
 
 
-def nontarget_pairs(start: int, count: int) -> tuple[IntArray, IntArray, int]:
+def nontarget_pairs(n_utterances: int, start: int, count: int) -> tuple[IntArray, IntArray, int]:
     """Return `count` nontarget pairs from number `first` on, and the number to go on from."""
     index = np.arange(start, start + count + count // 100 + 100, dtype=np.int64)
-    enrol, test = shuffled(index, rows=UTTERANCES, columns=UTTERANCES, key=SEED + 1)
+    enrol, test = shuffled(index, rows=n_utterances, columns=n_utterances, key=SEED + 1)
     different = np.flatnonzero(enrol // UTTERANCES_EACH != test // UTTERANCES_EACH)[:count]
     return enrol[different], test[different], start + int(different[-1]) + 1
 
@@ -103,6 +105,7 @@ class Truth:
     """Counts of the distinct trials, kept while they are made."""
 
     def __init__(self, speakers: pl.DataFrame) -> None:
+        self.n_speakers = speakers.height
         self.groupings: dict[str, tuple[list[str], IntArray]] = {}
         for names in (["gender"], ["nationality"], ["gender", "nationality"]):
             joined = speakers.select(pl.concat_str(names, separator="+")).to_series()
@@ -125,7 +128,10 @@ class Truth:
             )
             wrong = [(score[is_kind] >= threshold) != is_target for threshold in THRESHOLDS]
             sides = enrol[is_kind] // UTTERANCES_EACH, test[is_kind] // UTTERANCES_EACH
-            everyone: tuple[list[str], IntArray] = (["all"], np.zeros(SPEAKERS, dtype=np.int64))
+            everyone: tuple[list[str], IntArray] = (
+                ["all"],
+                np.zeros(self.n_speakers, dtype=np.int64),
+            )
             for grouping, (groups, of_speaker) in {"all": everyone, **self.groupings}.items():
                 group = of_speaker[sides[0]]
                 within = group == of_speaker[sides[1]]
@@ -171,14 +177,17 @@ def chunks(trials: int, truth: Truth) -> Iterator[tuple[IntArray, IntArray, Floa
     """Yield (enrol, test, score, target) of up to CHUNK trials, and count them."""
     rng = np.random.default_rng(SEED)
     women = truth.groupings["gender"][1] == 0
+    n_utterances = truth.n_speakers * UTTERANCES_EACH
     n_made = targets_made = nontargets_next = number = 0
     again: tuple[np.ndarray[Any, Any], ...] = ()
     while n_made < trials:
         size = min(CHUNK, trials - n_made)
         fresh = size - DUPLICATES
         targets = round(TARGETS * fresh)
-        enrol_t, test_t = target_pairs(targets_made, targets)
-        enrol_n, test_n, nontargets_next = nontarget_pairs(nontargets_next, fresh - targets)
+        enrol_t, test_t = target_pairs(n_utterances, targets_made, targets)
+        enrol_n, test_n, nontargets_next = nontarget_pairs(
+            n_utterances, nontargets_next, fresh - targets
+        )
         targets_made += targets
         order = rng.permutation(fresh)
         enrol = np.concatenate((enrol_t, enrol_n))[order]
@@ -202,7 +211,7 @@ def chunks(trials: int, truth: Truth) -> Iterator[tuple[IntArray, IntArray, Floa
         number += 1
 
 
-def generate(folder: Path, trials: int, *, csv: bool = False) -> Path:
+def generate(folder: Path, trials: int, *, csv: bool = False, n_speakers: int = SPEAKERS) -> Path:
     """Write the files and return the path of the Parquet file.
 
     Parameters
@@ -214,16 +223,19 @@ def generate(folder: Path, trials: int, *, csv: bool = False) -> Path:
     csv : bool
         Whether to write the same trials as text, too. Scores are written with the digits of a
         float64, so that both files hold the same numbers.
+    n_speakers : int
+        Of other numbers than 1,251, the names of all files end with the number.
     """
     if not 10_000 <= trials <= 170_000_000:
         message = f"{trials} trials asked for: take 10,000 to 170,000,000"
         raise ValueError(message)
     folder.mkdir(parents=True, exist_ok=True)
-    speakers = speaker_table()
-    speakers.write_csv(folder / "speakers.csv")
+    speakers = speaker_table(n_speakers)
+    name_end = "" if n_speakers == SPEAKERS else f"-of-{n_speakers}"
+    speakers.write_csv(folder / f"speakers{name_end}.csv")
     truth = Truth(speakers)
-    ids = pa.array(utterance_ids())
-    path = folder / f"trials-{trials}.parquet"
+    ids = pa.array(utterance_ids(n_speakers))
+    path = folder / f"trials-{trials}{name_end}.parquet"
     schema = pa.schema(
         {"enrol": pa.string(), "test": pa.string(), "score": pa.float32(), "label": pa.int8()}
     )
@@ -266,9 +278,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Make synthetic trials with known error counts.")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--trials", type=int, default=10_000_000)
+    parser.add_argument("--speakers", type=int, default=SPEAKERS)
     parser.add_argument("--csv", action="store_true", help="write text, too")
     options = parser.parse_args()
-    generate(options.folder, options.trials, csv=options.csv)
+    generate(options.folder, options.trials, csv=options.csv, n_speakers=options.speakers)
 
 
 if __name__ == "__main__":

@@ -189,6 +189,27 @@ def test_trials_may_differ_between_operating_points(errors_by_metric):
         assert (errors <= trials).all()
 
 
+@pytest.mark.parametrize("dense_divisor", [1, 10**6])
+def test_sums_do_not_depend_on_how_they_are_multiplied(monkeypatch, dense_divisor):
+    monkeypatch.setattr(resampling, "_DENSE_DIVISOR", dense_divisor)
+    monkeypatch.setattr(resampling, "_BLOCK_NUMBERS", 64)  # few rows in each block
+    monkeypatch.setattr(resampling, "_REPLICATES_AT_ONCE", 3)
+    rng = np.random.default_rng(4)
+    first_speaker, second_speaker = np.triu_indices(23, 1)
+    cell = np.sort(rng.integers(0, 3, first_speaker.size))
+    trials = rng.integers(1, 9, cell.size)
+    errors = rng.binomial(trials, [[0.1], [0.5]])
+    weights = rng.poisson(1, (8, 23))
+    cluster_errors = ErrorsByPair(cell, first_speaker, second_speaker, errors, trials, 3)
+    pair_weights = weights[:, first_speaker] * weights[:, second_speaker]
+    is_in_cell = cell == np.arange(3)[:, None]
+    expected_errors = np.einsum("rp,tp,cp->rtc", pair_weights, errors, is_in_cell)
+    expected_trials = np.einsum("rp,p,cp->rc", pair_weights, trials, is_in_cell)
+    error_sums, trial_sums = resampling.weighted(cluster_errors, weights)
+    np.testing.assert_array_equal(error_sums, expected_errors)
+    np.testing.assert_array_equal(trial_sums[:, 0], expected_trials)
+
+
 def test_a_tally_without_entries_has_no_trials():
     no_entries = np.zeros(0, dtype=int)
     for cluster_errors in (

@@ -46,7 +46,7 @@ MAX_BAND_THRESHOLDS, MIN_BAND_THRESHOLDS = 24, 4
 """Shared thresholds with intervals, besides those of the operating points."""
 MAX_TRIALS_FOR_ALL_BANDS = 1_000_000
 """Trials from which on there are fewer, so that they cost no larger share of an audit."""
-MAX_PAIR_THRESHOLDS = 1 << 23
+MAX_PAIR_THRESHOLDS = 1 << 25
 """Pairs of speakers times thresholds that are counted together; more would take too much memory."""
 COARSE_STEP, MIN_STEP_RATE = 0.1, 1e-4
 """In probits: steps of the rates of all trials between thresholds of speaker counts; and the

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.auditing.layout import MAX_CACHED_GROUPINGS
+from parivox.core.key_sums import count_distinct
 from parivox.core.separation import auc
 from parivox.data.value_warnings import DataWarning
 from parivox.facts import fact
@@ -186,15 +187,20 @@ def repeated_calls(trials: TrialSet) -> Iterator[DataWarning]:
         return
     partitions = zip(*_call_columns(trials), strict=True)
     columns = [np.concatenate(parts_of_column) for parts_of_column in partitions]
+    scores = columns[-1]
+    distinct_scores, n_by_score = count_distinct(scores)
+    if scores.size < _MIN_TRIALS or distinct_scores.size < _MIN_DISTINCT_SHARE * scores.size:
+        return
+    # only trials that share their score, which are few, can be repeated
+    shared_scores = np.append(distinct_scores[n_by_score > 1], np.nan)
+    is_shared = shared_scores[np.searchsorted(shared_scores[:-1], scores)] == scores
+    columns = [column[is_shared] for column in columns]
     order = np.lexsort(columns)  # by which equal trials become neighbours
     enrol, test, trial_class, score = (column[order] for column in columns)
-    n_distinct = np.unique(score).size
-    if score.size < _MIN_TRIALS or n_distinct < _MIN_DISTINCT_SHARE * score.size:
-        return
     is_repeated = (enrol[1:] == enrol[:-1]) & (test[1:] == test[:-1])
     is_repeated &= (trial_class[1:] == trial_class[:-1]) & (score[1:] == score[:-1])
     n_repeated = int(is_repeated.sum())
-    if n_repeated > _MIN_REPEATED_SHARE * score.size:
+    if n_repeated > _MIN_REPEATED_SHARE * scores.size:
         yield DataWarning(
             "trials_with_speakers_and_score_of_others",
             n_repeated,

@@ -360,20 +360,27 @@ class ResampledCurves:
         for start_replicate in range(0, len(weights), replicates_per_chunk):
             end_replicate = min(start_replicate + replicates_per_chunk, len(weights))
             chunk_slice = slice(start_replicate, end_replicate)
-            speaker_weights = np.ascontiguousarray(weights[chunk_slice].T, dtype=trials_type)
-            yield chunk_slice, self._counts_by_cell(cells @ self._row_sums(speaker_weights))
+            # products of two weights mostly fit into one byte, so that little memory is read
+            speaker_weights = np.ascontiguousarray(
+                weights[chunk_slice].T, dtype=np.min_scalar_type(max_pair_weight)
+            )
+            row_sums = self._row_sums(speaker_weights, trials_type)
+            yield chunk_slice, self._counts_by_cell(cells @ row_sums)
 
     def _row_sums(
-        self, speaker_weights: NDArray[np.signedinteger[Any]]
+        self, speaker_weights: Codes, count_type: type[np.signedinteger[Any]]
     ) -> NDArray[np.signedinteger[Any]]:
-        """Return weighted trials ``[row, replicate]`` for weights ``[speaker, replicate]``."""
+        """Return weighted trials ``[row, replicate]`` for weights ``[speaker, replicate]``.
+
+        The type of `speaker_weights` holds the product of any two.
+        """
         n_rows, n_replicates = self.cells.shape[1], speaker_weights.shape[1]
-        count_type = speaker_weights.dtype
         # a trial of one speaker weighs as the speaker does, not twice: its second weight is 1
-        weight_of_one = np.ones((1, n_replicates), dtype=count_type)
+        weight_of_one = np.ones((1, n_replicates), dtype=speaker_weights.dtype)
         weights = np.concatenate((speaker_weights, weight_of_one))
         n_pairs = max((block.stop - block.start for block in self.pair_blocks), default=0)
-        first_weights, second_weights = np.empty((2, n_pairs, n_replicates), dtype=count_type)
+        first_weights, second_weights = np.empty((2, n_pairs, n_replicates), dtype=weights.dtype)
+        pair_weights = np.empty((n_pairs, n_replicates), dtype=count_type)
         row_sums = np.zeros((n_rows, n_replicates), dtype=count_type)
         for block, trials in zip(self.pair_blocks, self.trials, strict=True):
             first_speaker, second_speaker = (speakers[block] for speakers in self.pair)
@@ -384,9 +391,9 @@ class ResampledCurves:
             # numpy copies through a buffer unless positions outside are clipped
             np.take(weights, first_speaker, 0, out=first_weights[:n_pairs], mode="clip")
             np.take(weights, second_speaker, 0, out=second_weights[:n_pairs], mode="clip")
-            pair_weights = first_weights[:n_pairs]
-            pair_weights *= second_weights[:n_pairs]
-            row_sums += trials.astype(count_type, copy=False) @ pair_weights
+            first_weights[:n_pairs] *= second_weights[:n_pairs]
+            pair_weights[:n_pairs] = first_weights[:n_pairs]
+            row_sums += trials.astype(count_type, copy=False) @ pair_weights[:n_pairs]
         return row_sums
 
     def _counts_by_cell(self, sums: NDArray[np.signedinteger[Any]]) -> list[list[Counts]]:

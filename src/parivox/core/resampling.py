@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from parivox.core.cluster_errors import ErrorsBySpeaker, reduce_by_cell
+from parivox.core.key_sums import index_codes
 from parivox.core.spread import first_reason
 from parivox.errors import ConfigError
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from parivox.core.cluster_errors import ErrorsByPair
-    from parivox.core.counts import FloatArray
+    from parivox.core.counts import FloatArray, IntArray
 
     Weights: TypeAlias = NDArray[np.integer[Any]] | NDArray[np.floating[Any]]
 
@@ -49,8 +50,13 @@ _RELATIVE_ROUNDING, _MIN_SPREAD = 1e-12, 1e-15
 # Limits of memory: speakers drawn at a time, and replicates times quantities of one interval.
 _SPEAKERS_AT_ONCE = 1 << 22
 _NUMBERS_AT_ONCE = 1 << 20
-# Replicates weighted at a time: their weights fit the processor's cache.
-_REPLICATES_AT_ONCE = 128
+# Replicates weighted at a time: more would take too much memory.
+_REPLICATES_AT_ONCE = 256
+# Rows of a matrix are multiplied as a dense array if one number in so many is not 0: a sparse
+# product takes about ten times as long for each number.
+_DENSE_DIVISOR = 8
+# Numbers of a block of rows, as a dense array.
+_BLOCK_NUMBERS = 1 << 21
 
 
 def pool_small_strata(strata: ArrayLike, least: int = MIN_STRATUM_SPEAKERS) -> NDArray[np.int64]:
@@ -152,27 +158,20 @@ def weighted(
         for counts in (cluster_errors.errors, cluster_errors.trials)
     )
     trials = trials.reshape(*[1] * (errors.ndim - trials.ndim), *trials.shape)
-    totals = tuple(
-        np.empty((len(weights), *entry_values.shape[:-1], cluster_errors.n_cells))
+    error_sums, trial_sums = (
+        _WeightedSums(cluster_errors, entry_values)
+        .weighted(weights)
+        .reshape(len(weights), *entry_values.shape[:-1], cluster_errors.n_cells)
         for entry_values in (errors, trials)
     )
-    weighted_sums = [
-        _WeightedSums(cluster_errors, entry_values) for entry_values in (errors, trials)
-    ]
-    for start in range(0, len(weights), _REPLICATES_AT_ONCE):
-        chunk = slice(start, start + _REPLICATES_AT_ONCE)
-        chunk_weights = np.ascontiguousarray(weights[chunk].T, dtype=np.float64)
-        for replicate_totals, entry_sums in zip(totals, weighted_sums, strict=True):
-            chunk_totals = entry_sums.weighted(chunk_weights).T
-            replicate_totals[chunk] = chunk_totals.reshape(-1, *replicate_totals.shape[1:])
-    return totals[0], totals[1]
+    return error_sums, trial_sums
 
 
 class _WeightedSums:
     """Sums over the entries of each cell and leading axis, ready to be weighted by speaker.
 
-    A row is a cell at one index of the leading axes. For pairs of speakers, the matrix has a row
-    for each row and first speaker, whose weight is multiplied in afterwards.
+    A sum is that of a cell at one index of the leading axes. For pairs of speakers, the matrix has
+    a row for each sum and first speaker, whose weight is multiplied in afterwards.
     """
 
     def __init__(
@@ -186,30 +185,46 @@ class _WeightedSums:
         if entry_values.size:
             flat_values = entry_values.reshape(n_lead, -1)
         lead_index, entry_index = np.nonzero(flat_values)
-        self.rows = n_lead * cluster_errors.n_cells
+        self.n_sums = n_lead * cluster_errors.n_cells
         row = lead_index * cluster_errors.n_cells + cluster_errors.cell[entry_index]
         nonzero_values = flat_values[lead_index, entry_index]
         if isinstance(cluster_errors, ErrorsBySpeaker):
-            self.n_speakers = int(cluster_errors.speaker.max(initial=-1)) + 1
-            self.cell, self.speaker = np.arange(self.rows), None
-            column, n_matrix_rows = cluster_errors.speaker[entry_index], self.rows
+            self.sum_of_row, self.speaker = np.arange(self.n_sums), None
+            column = cluster_errors.speaker[entry_index]
         else:
-            self.n_speakers = int(cluster_errors.second_speaker.max(initial=-1)) + 1
-            row_and_speaker = row * self.n_speakers + cluster_errors.first_speaker[entry_index]
+            n_speakers = int(cluster_errors.second_speaker.max(initial=-1)) + 1
+            row_and_speaker = row * n_speakers + cluster_errors.first_speaker[entry_index]
             row_members, row = np.unique(row_and_speaker, return_inverse=True)
-            self.cell = row_members // self.n_speakers
-            self.speaker = row_members % self.n_speakers
-            column, n_matrix_rows = cluster_errors.second_speaker[entry_index], row_members.size
-        shape = (n_matrix_rows, self.n_speakers)
-        self.matrix = csr_array((nonzero_values, (row, column)), shape=shape)
+            self.sum_of_row, self.speaker = row_members // n_speakers, row_members % n_speakers
+            column = cluster_errors.second_speaker[entry_index]
+        shape = (self.sum_of_row.size, int(column.max(initial=-1)) + 1)
+        matrix = csr_array((nonzero_values, (row, column)), shape=shape)
+        # blocks of rows, with the columns they use: speakers of few groups and, as the first
+        # speaker of a pair is below the second, none below those of the rows
+        self.blocks: list[tuple[slice, IntArray, Any]] = []
+        rows_per_block = max(_BLOCK_NUMBERS // max(shape[1], 1), 1)
+        for start in range(0, shape[0], rows_per_block):
+            rows = slice(start, start + rows_per_block)
+            block = matrix[rows]
+            speakers, columns = index_codes(block.indices, shape[1])
+            block_shape = (block.shape[0], speakers.size)
+            block = csr_array((block.data, columns, block.indptr), shape=block_shape)
+            self.blocks.append((rows, speakers, block))
 
-    def weighted(self, speaker_weights: FloatArray) -> FloatArray:
-        """Return sums ``[row, replicate]`` for weights ``[speaker, replicate]``."""
-        sums = self.matrix @ speaker_weights[: self.n_speakers]
-        if self.speaker is None:
-            return np.asarray(sums)
-        sums *= speaker_weights[self.speaker]
-        return reduce_by_cell(sums.T, self.cell, self.rows).T
+    def weighted(self, weights: Weights) -> FloatArray:
+        """Return the sums ``[replicate, sum]`` for weights ``[replicate, speaker]``."""
+        sums = np.zeros((len(weights), self.n_sums))
+        for start in range(0, len(weights), _REPLICATES_AT_ONCE):
+            chunk = slice(start, start + _REPLICATES_AT_ONCE)
+            speaker_weights = np.ascontiguousarray(weights[chunk].T, dtype=np.float64)
+            for rows, speakers, block in self.blocks:
+                is_dense = block.nnz * _DENSE_DIVISOR > math.prod(block.shape)
+                factor = block.toarray() if is_dense else block
+                products = factor @ speaker_weights[speakers]
+                if self.speaker is not None:
+                    products *= speaker_weights[self.speaker[rows]]
+                sums[chunk] += reduce_by_cell(products.T, self.sum_of_row[rows], self.n_sums)
+        return sums
 
 
 @dataclass(frozen=True, eq=False)

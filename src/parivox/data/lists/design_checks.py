@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from parivox.core.key_sums import sum_by_key
 from parivox.data.columns import plain_name
 from parivox.facts import fact
 
@@ -134,7 +135,7 @@ def g13_impostor_pools(counts: ListCounts, check: Check) -> Finding:
     pair_counts = counts.pair_counts
     nontarget = pair_counts.select(~pair_counts.is_target)
     n_speakers = len(counts.trial_list.speakers.ids)
-    pairs = np.unique(nontarget.enrol.astype(np.int64) * n_speakers + nontarget.test)
+    pairs, _ = sum_by_key(nontarget.enrol.astype(np.int64) * n_speakers + nontarget.test)
     n_impostors = np.bincount(pairs // n_speakers, minlength=n_speakers)
     compared = _by_enrolled_group(
         counts, n_impostors > 0, lambda speakers: float(np.median(n_impostors[speakers]))
