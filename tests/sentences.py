@@ -12,6 +12,12 @@ def in_words(cell):
         return catalogue.cell_text(cell)
 
 
+def fact_in_words(stated):
+    """One fact in words."""
+    with options_named():
+        return catalogue.fact_text(stated)
+
+
 def item_in_words(row):
     """What a row of the table of data has counted, in words."""
     with options_named():

@@ -17,6 +17,7 @@ __all__ = [
     "RELIABILITY_CHART_MODULE",
     "REPORT_FILES_MODULE",
     "SCORE_DET_MODULE",
+    "TRIALS_MODULE",
     "VARIATION_CHART_MODULE",
     "NotebookView",
 ]
@@ -29,6 +30,7 @@ REPORT_FILES_MODULE = "parivox.report.report_files"
 VARIATION_CHART_MODULE = "parivox.report.charts.variation"
 RELIABILITY_CHART_MODULE = "parivox.report.charts.reliability"
 SCORE_DET_MODULE = "parivox.report.charts.score_det"
+TRIALS_MODULE = "parivox.report.trials"
 
 
 class NotebookView:

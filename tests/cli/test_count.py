@@ -87,7 +87,7 @@ def test_bins_and_thresholds(days, parivox):
     done = count(
         parivox, days, "V2@H=day1.csv", "--out", "b.counts", "--step", "0.1", "--threshold", "0.333"
     )
-    assert done.stdout.splitlines()[1] == "Counted at bins of 0.1 with edges at 0.333."
+    assert done.stdout.splitlines()[1] == "Counted in bins of 0.1 with edges at 0.333."
     done = parivox("audit", "b.counts", "-v", "--operating-point", "threshold=0.333", cwd=days)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[1] == "V2 on H"
@@ -116,7 +116,7 @@ def test_exact_scores_of_several_groupings_need_bins_or_nothing_withheld(days, p
     assert not (days / "s.counts").exists()
     step = re.search(r"give (--step) (\S+), a few --threshold", done.stderr).groups()
     done = count(parivox, days, *several, *step)
-    assert done.stdout.splitlines()[1] == f"Counted at bins of {step[1]}."
+    assert done.stdout.splitlines()[1] == f"Counted in bins of {step[1]}."
     done = parivox(
         "count", *several, "--speakers", "speakers.csv", "--by", "gender", "--withhold", "0",
         cwd=days,

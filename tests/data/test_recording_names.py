@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.sentences import in_words, note_in_words
+from tests.sentences import fact_in_words, in_words, note_in_words
 
 import parivox as pv
 from parivox.data.recording_names import recording_names
@@ -60,11 +60,13 @@ FORMS = {
 def test_folders_that_many_speakers_share_are_doubted(kind, form):
     ids, speakers = layout(ATTRIBUTES[kind], FORMS[form])
     names = names_of(ids, speakers)
-    assert "of 30 speakers" in names.doubt
-    assert "id0" not in names.doubt
+    words = fact_in_words(names.source)
+    assert names.are_doubtful
+    assert "of 30 speakers" in words
+    assert "id0" not in words
+    assert "column recording" in words
     assert names.trusted.null_count() == len(ids)
     assert names.names.null_count() == 0
-    assert "column recording" in names.in_words
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -72,27 +74,32 @@ def test_folders_that_many_speakers_share_are_doubted(kind, form):
 def test_folders_of_their_own_or_called_sessions_are_recordings(kind, form):
     ids, speakers = layout(RECORDINGS[kind], FORMS[form])
     names = names_of(ids, speakers)
-    assert (names.doubt, names.in_words) == ("", "folder of the path")
+    assert fact_in_words(names.source) == "folder of the path"
+    assert not names.are_doubtful
     assert names.trusted.null_count() == 0
 
 
 def test_numbers_may_be_recordings_and_words_look_like_attributes():
-    assert "may number the recordings" in names_of(layout(ATTRIBUTES["numbers"])[0]).doubt
-    assert "look like an attribute" in names_of(layout(ATTRIBUTES["languages"])[0]).doubt
+    numbers, languages = (
+        fact_in_words(names_of(layout(ATTRIBUTES[kind])[0]).source)
+        for kind in ("numbers", "languages")
+    )
+    assert "may number the recordings" in numbers
+    assert "look like an attribute" in languages
 
 
 def test_calls_of_two_speakers_each_are_recordings():
     ids = [f"call-{a:02d}{b:02d}/{side}.wav" for a, b in itertools.combinations(range(60), 2)
            for side in "AB"][:4000]  # fmt: skip
     speakers = [s for a, b in itertools.combinations(range(60), 2) for s in (a, b)][:4000]
-    assert names_of(ids, speakers).doubt == ""
+    assert not names_of(ids, speakers).are_doubtful
 
 
 @given(st.permutations(range(2 * 2 * SPEAKERS)))
 def test_the_order_of_ids_changes_nothing(order):
     ids, speakers = layout(ATTRIBUTES["languages"])
     names = names_of([ids[i] for i in order], [speakers[i] for i in order])
-    assert names.doubt == names_of(ids, speakers).doubt
+    assert names.source == names_of(ids, speakers).source
 
 
 def test_the_real_list_and_any_part_of_it_has_recordings(bt4vt_data):
@@ -105,7 +112,7 @@ def test_the_real_list_and_any_part_of_it_has_recordings(bt4vt_data):
         for _ in range(20 if n < 1190 else 1):
             speakers = draw.choice(people.to_numpy(), min(n, len(people)), replace=False).tolist()
             sampled_ids = ids.filter(ids.str.head(7).is_in(speakers)).to_list()
-            assert names_of(sampled_ids).doubt == ""
+            assert not names_of(sampled_ids).are_doubtful
 
 
 # ---- every place that speaks of recordings says the same

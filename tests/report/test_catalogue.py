@@ -21,6 +21,7 @@ from parivox.report.data_sentences import DATA_SENTENCES
 from parivox.report.decision_sentences import DECISION_SENTENCES
 from parivox.report.list_sentences import LIST_SENTENCES
 from parivox.report.paper_sentences import PAPER_SENTENCES
+from parivox.report.system_sentences import SYSTEM_SENTENCES
 from parivox.report.verdict_sentences import VERDICT_SENTENCES
 
 ROOT = Path(__file__).parents[2]
@@ -265,6 +266,7 @@ NEW = (
     | LIST_SENTENCES.keys()
     | DECISION_SENTENCES.keys()
     | PAPER_SENTENCES.keys()
+    | SYSTEM_SENTENCES.keys()
 )
 READ_AS_SENTENCES = {"is_reference", "below_minimum", "no_trials"}
 OF_VERDICTS = VERDICT_SENTENCES.keys() - READ_AS_SENTENCES

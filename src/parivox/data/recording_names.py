@@ -11,7 +11,7 @@ from parivox.data.columns import plain_name
 from parivox.data.ids import positions_in
 from parivox.data.joining import text_before
 from parivox.data.value_warnings import DataWarning
-from parivox.facts import fact, joined_facts
+from parivox.facts import Fact, fact, joined_facts
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 RECORDING_COLUMNS = ("recording", "video", "session", "call")
 """Columns of the table of utterances that show what was recorded at once, best first."""
-GIVE_RECORDINGS = "give --utterances with a column recording"
-"""What settles which utterances are of one recording."""
 _MAX_OWN_SPEAKER_SHARE, _OWN_SPEAKER_LIMITS = 0.05, (1.5, 8.0)
 """A folder name of more speakers than this share of them, within these limits, is shared."""
 _MAX_SHARED_NAMES = 0.1
@@ -57,19 +55,6 @@ class SharedFolders(NamedTuple):
         """Why the names may not be those of recordings, as a fact."""
         return fact("names_of_many_speakers", **self._asdict())
 
-    @property
-    def in_words(self) -> str:
-        """The same as a clause."""
-        shown = ", ".join(map(repr, self.examples))
-        more = ", ..." if self.n_names > len(self.examples) else ""
-        may_be = "look like an attribute (language, device, type of session)"
-        if self.are_numbered:
-            may_be = "may number the recordings of each speaker, or be an attribute"
-        return (
-            f"folder names {shown}{more}, shared by up to {self.most_speakers:,} of "
-            f"{self.n_speakers:,} speakers, {may_be}"
-        )
-
 
 @frozen
 class RecordingNames:
@@ -81,18 +66,22 @@ class RecordingNames:
     shared_folders: SharedFolders | None = None  # if they give rise to doubt about the names
 
     @property
-    def doubt(self) -> str:
-        """Why the names may be those of an attribute, not of recordings; empty if none may be."""
-        return "" if self.shared_folders is None else self.shared_folders.in_words
+    def are_doubtful(self) -> bool:
+        """Whether the names may be those of an attribute, not of recordings."""
+        return self.shared_folders is not None
 
     @property
-    def source(self) -> str:
-        """What gives the recording; empty if nothing does."""
-        return recording_source_text(self.column, are_folders=self.are_folders)
+    def source(self) -> Fact:
+        """What gives the recordings, or why they are unknown."""
+        if self.shared_folders is not None:
+            return Fact("folders_may_be_no_recordings", self.shared_folders._asdict())
+        if self.column:
+            return Fact("recordings_in_column", {"column": self.column})
+        return Fact("recordings_in_folders" if self.are_folders else "recordings_not_given", {})
 
     @property
     def source_values(self) -> dict[str, Any]:
-        """The same as values of a fact."""
+        """What gives the recordings, doubtful or not, as values of a fact."""
         return {"column": self.column, "are_folders": self.are_folders}
 
     @property
@@ -105,12 +94,7 @@ class RecordingNames:
     @property
     def trusted(self) -> pl.Series:
         """The names, unknown where there is doubt about them."""
-        return self.names.clear(len(self.names)) if self.doubt else self.names
-
-    @property
-    def unknown(self) -> str:
-        """Why no recording is known, as a clause."""
-        return self.doubt or "no recording is known"
+        return self.names.clear(len(self.names)) if self.are_doubtful else self.names
 
     @property
     def warning(self) -> str:
@@ -120,20 +104,6 @@ class RecordingNames:
         return fact(
             "doubtful_recordings", **self.source_values, folders=self.shared_folders._asdict()
         )
-
-    @property
-    def in_words(self) -> str:
-        """Where recordings are taken from, as a sentence without its end."""
-        if self.doubt:
-            return f"unknown: {self.doubt}; {GIVE_RECORDINGS}"
-        return self.source or f"unknown; {GIVE_RECORDINGS}"
-
-
-def recording_source_text(column: str, *, are_folders: bool) -> str:
-    """Return what gives the recordings; empty if nothing does."""
-    if column:
-        return f"column {column!r} of --utterances"
-    return "folder of the path" if are_folders else ""
 
 
 def recording_names(
@@ -151,8 +121,8 @@ def recording_names(
     ...     [f"{speaker}/{language}/1" for speaker in "abc" for language in ("de", "en")]
     ... )
     >>> found = recording_names(ids, None, np.array([0, 0, 1, 1, 2, 2], dtype=np.int32))
-    >>> found.source, found.doubt.partition(",")[0]
-    ('folder of the path', "folder names 'de'")
+    >>> found.source.code, found.source.values["examples"]
+    ('folders_may_be_no_recordings', ['de', 'en'])
     """
     if utterances is not None:
         columns = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -13,8 +14,9 @@ from parivox.data.trial_rows import trial_chunks
 from parivox.data.trial_values import scores as scores_of
 from parivox.decide.calibrator_file import read_calibrator
 from parivox.errors import ConfigError, DataError, name_hint
+from parivox.facts import Fact
 from parivox.options.decide import HeldOutOptions
-from parivox.shown import NotebookView
+from parivox.shown import CATALOGUE_MODULE, NotebookView
 from parivox.trials.writing import (
     FORMATS_WITH_FURTHER_COLUMNS,
     ListWriter,
@@ -51,7 +53,7 @@ class Applied(NotebookView):
     own : int
         Those of groups that have a calibrator of their own.
     n_positive, n_negative : int
-        TableBuilder whose log likelihood ratio is above 0, and below 0.
+        Rows whose log likelihood ratio is above 0, and below 0.
     """
 
     path: Path
@@ -61,18 +63,20 @@ class Applied(NotebookView):
     n_negative: int
 
     @property
-    def told(self) -> tuple[str, ...]:
-        """A summary, line by line."""
-        group_clause = f"; {self.own:,} by the calibrator of their group" if self.own else ""
-        lines = [f"{self.rows:,} rows in {self.path}: natural-log likelihood ratios{group_clause}."]
+    def facts(self) -> tuple[Fact, ...]:
+        """A summary: codes with values."""
+        rows = {"rows": self.rows, "of_own_calibrator": self.own, "path": str(self.path)}
+        facts = [Fact("scores_calibrated", rows)]
         n_ratios = self.n_positive + self.n_negative
         if n_ratios > 1 and not (self.n_positive and self.n_negative):
             side = "above" if self.n_positive else "below"
-            lines.append(
-                f"Data warning: all log likelihood ratios are {side} 0. The calibrator may be of "
-                "another model or scale of scores."
-            )
-        return tuple(lines)
+            facts.append(Fact("all_llrs_on_one_side", {"side": side}))
+        return tuple(facts)
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The same in words, line by line."""
+        return tuple(import_module(CATALOGUE_MODULE).full_sentences(self.facts))
 
 
 @with_reading_options

@@ -6,7 +6,8 @@ voices are synthetic, so that the answers say nothing of how good a system is.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +15,11 @@ import numpy as np
 from parivox.embedding.audio import check_decoders
 from parivox.embedding.systems import EmbeddingSystem
 from parivox.embedding.voices import RATE, draw_voice, speak
+from parivox.facts import Fact
+from parivox.shown import CATALOGUE_MODULE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -44,7 +47,14 @@ class ProbeFinding:
     """The largest between two vectors, as a share of their length; between two scores as it is."""
     cosine: float | None
     """The least between two vectors of one recording; of ``distinct``, the least between voices."""
-    words: str  # what it means
+    code: str
+    """What it means, with its values."""
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def words(self) -> str:
+        """What it means, in words."""
+        return str(import_module(CATALOGUE_MODULE).fact_text(Fact(self.code, self.values)))
 
 
 @dataclass(frozen=True)
@@ -62,7 +72,7 @@ class Probed:
     def to_json(self) -> dict[str, Any]:
         """The same as JSON can hold it."""
         return {"name": self.name, "sound": self.sound} | {
-            "findings": [asdict(finding) for finding in self.findings]
+            "findings": [{**asdict(finding), "words": finding.words} for finding in self.findings]
         }
 
 
@@ -105,37 +115,28 @@ def _embedding_findings(system: EmbeddingSystem, voices: Sequence[Waveform]) -> 
         return np.concatenate([_one_row_each(system.embed([waveform])) for waveform in waveforms])
 
     reference_vectors = embed_one_by_one(voices)
-    if fault := _unusable_vectors(reference_vectors):
-        return [ProbeFinding("finite", "fault", None, None, fault)]
-    findings = [ProbeFinding("finite", "ok", None, None, "every vector is finite and not zero")]
+    if unusable := _unusable_vectors(reference_vectors):
+        return [ProbeFinding("finite", "fault", None, None, "vectors_unusable", unusable)]
+    findings = [ProbeFinding("finite", "ok", None, None, "vectors_usable")]
     units = reference_vectors / np.linalg.norm(reference_vectors, axis=1, keepdims=True)
     nearest = float((units @ units.T)[~np.eye(len(units), dtype=bool)].max())
     if nearest > MAX_VOICE_COSINE:
-        words = "different voices have the same vector"
-        findings.append(ProbeFinding("distinct", "fault", None, nearest, words))
+        code = "same_vector_of_all_voices"
+        findings.append(ProbeFinding("distinct", "fault", None, nearest, code))
     else:
-        words = "voices have vectors of their own"
-        findings.append(ProbeFinding("distinct", "ok", None, nearest, words))
-    for check, repeated_vectors, description in (
-        ("repeated", embed_one_by_one(voices), "the same audio twice"),
-        ("batched", _one_row_each(system.embed(voices)), "alone and in a batch"),
-        (
-            "shuffled",
-            _one_row_each(system.embed(voices[::-1]))[::-1],
-            "in a batch of another order",
-        ),
-        ("later", embed_one_by_one(voices), "the same audio after everything else"),
+        findings.append(ProbeFinding("distinct", "ok", None, nearest, "vectors_differ_by_voice"))
+    for check, repeated_vectors in (
+        ("repeated", embed_one_by_one(voices)),
+        ("batched", _one_row_each(system.embed(voices))),
+        ("shuffled", _one_row_each(system.embed(voices[::-1]))[::-1]),
+        ("later", embed_one_by_one(voices)),
     ):
-        findings.append(
-            _comparison_finding(check, reference_vectors, repeated_vectors, description, TOLERANCE)
-        )
+        findings.append(_comparison_finding(check, reference_vectors, repeated_vectors, TOLERANCE))
     # Level and length change what a system hears, so that a difference is worth a note, no fault.
     quieter = embed_one_by_one([voice * np.float32(0.5) for voice in voices])
     longer = embed_one_by_one([np.tile(voice, 2) for voice in voices])
-    findings.append(
-        _comparison_finding("quieter", reference_vectors, quieter, "half as loud", None)
-    )
-    findings.append(_comparison_finding("longer", reference_vectors, longer, "said twice", None))
+    findings.append(_comparison_finding("quieter", reference_vectors, quieter, None))
+    findings.append(_comparison_finding("longer", reference_vectors, longer, None))
     return findings
 
 
@@ -144,29 +145,31 @@ def _one_row_each(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
     return np.asarray(vectors, np.float64).reshape(len(vectors), -1)
 
 
-def _unusable_vectors(vectors: NDArray[np.float64]) -> str:
-    """That some are not finite, or zero; empty if none is."""
+def _unusable_vectors(vectors: NDArray[np.float64]) -> dict[str, Any]:
+    """Return how many are not finite, or zero, as values of a fact; empty if none is."""
     infinite = int((~np.isfinite(vectors).all(axis=1)).sum())
     zero = int((~vectors.any(axis=1)).sum())
     if not infinite and not zero:
-        return ""
-    fault = "not finite" if infinite else "zero"
-    return f"{infinite or zero} of {len(vectors)} vectors are {fault}"
+        return {}
+    fault = "not_finite" if infinite else "zero"
+    return {"unusable": infinite or zero, "vectors": len(vectors), "fault": fault}
 
 
 def _comparison_finding(
     check: str,
     reference_vectors: NDArray[np.float64],
     repeated_vectors: NDArray[np.float64],
-    description: str,
     tolerance: float | None,
 ) -> ProbeFinding:
     """Compare vectors; without a tolerance they may differ, which is noted."""
-    fault = _unusable_vectors(repeated_vectors)
+    values: dict[str, Any] = {"repetition": check}
     if repeated_vectors.shape != reference_vectors.shape:
-        fault = f"are of shape {repeated_vectors.shape}, not {reference_vectors.shape}"
-    if fault:
-        return ProbeFinding(check, "fault", None, None, f"{description}: the vectors: {fault}")
+        values["shape"] = [*repeated_vectors.shape]
+        values["expected_shape"] = [*reference_vectors.shape]
+        return ProbeFinding(check, "fault", None, None, "vectors_of_other_shape", values)
+    if unusable := _unusable_vectors(repeated_vectors):
+        values |= unusable
+        return ProbeFinding(check, "fault", None, None, "repeated_vectors_unusable", values)
     lengths = np.linalg.norm(reference_vectors, axis=1), np.linalg.norm(repeated_vectors, axis=1)
     difference = float(
         (np.linalg.norm(repeated_vectors - reference_vectors, axis=1) / np.maximum(*lengths)).max()
@@ -175,20 +178,14 @@ def _comparison_finding(
         ((reference_vectors * repeated_vectors).sum(axis=1) / (lengths[0] * lengths[1])).min()
     )
     if tolerance is None:
-        passes = cosine >= MIN_SELF_COSINE
-        words = f"the vectors {'stay alike' if passes else 'move'}, cosine from {cosine:.4f}"
-        return ProbeFinding(
-            check, "ok" if passes else "note", difference, cosine, f"{description}: {words}"
-        )
-    passes = difference <= tolerance
-    words = f"{'are the same, within' if passes else 'differ by'} {difference:.2g} of their length"
-    return ProbeFinding(
-        check,
-        "ok" if passes else "fault",
-        difference,
-        cosine,
-        f"{description}: the vectors {words}",
-    )
+        values["cosine"] = cosine
+        if cosine >= MIN_SELF_COSINE:
+            return ProbeFinding(check, "ok", difference, cosine, "vectors_stay_alike", values)
+        return ProbeFinding(check, "note", difference, cosine, "vectors_move", values)
+    values["difference"] = difference
+    if difference <= tolerance:
+        return ProbeFinding(check, "ok", difference, cosine, "vectors_repeated", values)
+    return ProbeFinding(check, "fault", difference, cosine, "vectors_not_repeated", values)
 
 
 def _verifying_findings(system: VerifyingSystem, voices: Sequence[Waveform]) -> list[ProbeFinding]:
@@ -198,38 +195,39 @@ def _verifying_findings(system: VerifyingSystem, voices: Sequence[Waveform]) -> 
 
     reference_scores = scores(voices)
     if not np.isfinite(reference_scores).all():
-        return [ProbeFinding("finite", "fault", None, None, "some scores are not finite")]
-    findings = [ProbeFinding("finite", "ok", None, None, "every score is finite")]
-    constant = bool(np.ptp(reference_scores) == 0)
-    words = "every pair has the same score" if constant else "pairs have scores of their own"
-    findings.append(ProbeFinding("distinct", "fault" if constant else "ok", None, None, words))
+        return [ProbeFinding("finite", "fault", None, None, "scores_not_finite")]
+    findings = [ProbeFinding("finite", "ok", None, None, "scores_finite")]
+    if np.ptp(reference_scores) == 0:
+        code = "same_score_of_all_pairs"
+        findings.append(ProbeFinding("distinct", "fault", None, None, code))
+    else:
+        findings.append(ProbeFinding("distinct", "ok", None, None, "scores_differ_by_pair"))
     # Scores of a recording with itself show whether high means alike.
     is_similarity = (
         np.diag(reference_scores).mean()
         > reference_scores[~np.eye(len(reference_scores), dtype=bool)].mean()
     )
-    words = f"a recording is {'' if is_similarity else 'not '}more alike to itself than to others"
-    words += "" if is_similarity else ": scores may be distances"
-    findings.append(ProbeFinding("oriented", "ok" if is_similarity else "note", None, None, words))
+    if is_similarity:
+        findings.append(ProbeFinding("oriented", "ok", None, None, "scores_are_similarities"))
+    else:
+        findings.append(ProbeFinding("oriented", "note", None, None, "scores_may_be_distances"))
     shuffled = scores(voices[::-1])[:, ::-1]
-    for check, repeated_scores, description in (
-        ("repeated", scores(voices), "the same audio twice"),
-        ("shuffled", shuffled, "in another order"),
+    for check, repetition, repeated_scores in (
+        ("repeated", "repeated", scores(voices)),
+        ("shuffled", "verified_in_other_order", shuffled),
     ):
         difference = float(np.abs(repeated_scores - reference_scores).max())
         passes = difference <= TOLERANCE * max(1.0, float(np.abs(reference_scores).max()))
-        change = "are the same" if passes else f"differ by {difference:.2g}"
-        words = f"{description}: the scores {change}"
-        findings.append(ProbeFinding(check, "ok" if passes else "fault", difference, None, words))
+        verdict = "ok" if passes else "fault"
+        code = "scores_repeated" if passes else "scores_not_repeated"
+        values = {"repetition": repetition, "difference": difference}
+        findings.append(ProbeFinding(check, verdict, difference, None, code, values))
     quieter_scores = scores([waveform * np.float32(0.5) for waveform in voices])
     difference, spread = (
         float(np.abs(quieter_scores - reference_scores).max()),
         float(np.std(reference_scores)),
     )
-    words = (
-        f"half as loud: scores move by up to {difference:.2g}, and vary by {spread:.2g} over pairs"
-    )
-    findings.append(
-        ProbeFinding("quieter", "ok" if difference <= spread else "note", difference, None, words)
-    )
+    verdict = "ok" if difference <= spread else "note"
+    values = {"repetition": "quieter", "difference": difference, "spread": spread}
+    findings.append(ProbeFinding("quieter", verdict, difference, None, "scores_move", values))
     return findings

@@ -29,10 +29,12 @@ from parivox.report.decision_sentences import DECISION_SENTENCES, PLAN_REASONS
 from parivox.report.list_sentences import LIST_SENTENCES
 from parivox.report.paper_sentences import PAPER_SENTENCES
 from parivox.report.sentence_template import SentenceTemplate
+from parivox.report.system_sentences import SYSTEM_SENTENCES
 from parivox.report.verdict_sentences import ERROR_NAMES, INCONCLUSIVE_REASONS, VERDICT_SENTENCES
+from parivox.report.words import capitalised
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from parivox.auditing import Audit
     from parivox.report.words import Row
@@ -276,6 +278,8 @@ SENTENCES: dict[str, SentenceTemplate] = {
     **LIST_SENTENCES,
     # thresholds, calibrators, plans, monitoring, metrics of scores
     **DECISION_SENTENCES,
+    # systems: how trials were scored, and what a probe finds
+    **SYSTEM_SENTENCES,
     # the four papers
     **PAPER_SENTENCES,
 }
@@ -316,7 +320,23 @@ def fact_text(fact: Fact, sentences: Mapping[str, str] | None = None) -> str:
 
 def cell_text(cell: str) -> str:
     """Return the facts of a cell of an array, or of a data warning, in words."""
-    return CODE_JOINT.join(map(fact_text, facts_of_cell(cell)))
+    return facts_text(facts_of_cell(cell))
+
+
+def facts_text(facts: Iterable[Fact]) -> str:
+    """Return several facts in words, in one sentence without its end."""
+    return CODE_JOINT.join(map(fact_text, facts))
+
+
+def full_sentences(facts: Iterable[Fact]) -> tuple[str, ...]:
+    """Return each fact as a sentence of its own.
+
+    Examples
+    --------
+    >>> full_sentences([Fact("no_errors", {}), Fact("one_value", {})])
+    ('No errors.', 'All speakers have the same number.')
+    """
+    return tuple(f"{capitalised(fact_text(each))}." for each in facts)
 
 
 def cause_text(fact: Fact) -> str:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.data.content_roles import roles_in_words
 from parivox.data.joining import ID_DIFFERENCES
-from parivox.data.recording_names import GIVE_RECORDINGS, SharedFolders
 from parivox.data.score_bins import Bins
 from parivox.data.trial_values import columns_option, failure_words_text
 from parivox.data.value_warnings import alike_words
@@ -20,6 +19,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     Values = Mapping[str, Any]
+
+
+GIVE_RECORDINGS = "give --utterances with a column recording"
+"""What settles which utterances are of one recording."""
+SHARED_FOLDERS_EXAMPLE = {
+    "n_names": 2,
+    "examples": ["de", "en"],
+    "most_speakers": 30,
+    "n_speakers": 30,
+    "are_numbered": False,
+}
+"""Values of a fact on names of folders that many speakers share."""
 
 
 def _quoted_list(values: Iterable[str]) -> str:
@@ -106,8 +117,17 @@ def _threshold_beyond_scores(where: str, decided: str) -> Callable[[Values], str
     return sentence
 
 
-def _shared_folders(values: Values) -> str:
-    return SharedFolders(**values).in_words
+def shared_folders_text(values: Values) -> str:
+    """Return why folders may be no recordings: many speakers share their names."""
+    shown = ", ".join(map(repr, values["examples"]))
+    more = ", ..." if values["n_names"] > len(values["examples"]) else ""
+    may_be = "look like an attribute (language, device, type of session)"
+    if values["are_numbered"]:
+        may_be = "may number the recordings of each speaker, or be an attribute"
+    return (
+        f"folder names {shown}{more}, shared by up to {values['most_speakers']:,} of "
+        f"{values['n_speakers']:,} speakers, {may_be}"
+    )
 
 
 def _allocation(values: Values) -> str:
@@ -228,6 +248,12 @@ def _share_of_few_speakers(values: Values) -> str:
 def _bins(values: Values) -> str:
     bins = Bins(values["step"], tuple(values["thresholds"]))
     return f"counted {'in' if bins.step else 'at'} {bins.in_words()}"
+
+
+def _groups_suppressed(values: Values) -> str:
+    groups = (f"{each['group']} ({each['grouping']})" for each in values["groups"])
+    few_speakers = f"groups of fewer than {values['speakers']} speakers"
+    return f"withheld to protect {few_speakers}: {', '.join(groups)}"
 
 
 def _counted_text(code: str) -> str:
@@ -409,6 +435,31 @@ DATA_SENTENCES = {
     "without_contradicting_rows": SentenceTemplate(_metric_of_rows("without"), _METRIC),
     "with_contradicting_rows": SentenceTemplate(_metric_of_rows("with"), _METRIC),
     "counted_at": SentenceTemplate(_bins, {"step": "0.01", "thresholds": [0.5]}),
+    "every_score_in_counts": SentenceTemplate(
+        "the file contains every score unchanged; --step WIDTH counts scores in bins"
+    ),
+    "no_trial_in_any_group": SentenceTemplate(
+        "no trial is in any group by {grouping}, which is unknown for all of them",
+        {"grouping": "gender"},
+    ),
+    "groups_suppressed": SentenceTemplate(
+        _groups_suppressed, {"speakers": 5, "groups": [{"grouping": "gender", "group": "f"}]}
+    ),
+    "subtraction_from_other_counts": SentenceTemplate(
+        "another file of the same trials, counted by other groups, may give these back by "
+        "subtraction"
+    ),
+    "no_group_too_small_to_share": SentenceTemplate(
+        "no group has fewer than {speakers} speakers, so none is suppressed", {"speakers": 5}
+    ),
+    "groups_of_any_size": SentenceTemplate("no group is suppressed, however few speakers it has"),
+    "rows_joinable": SentenceTemplate(
+        "rows of different groupings can be joined where scores are rare"
+    ),
+    "rows_rarely_joinable": SentenceTemplate(
+        "rows of different groupings cannot be joined by score, but for a tenth of a group's "
+        "trials at most, whose scores are rare"
+    ),
     "stratum_withheld": SentenceTemplate("stratum suppressed: {stratum}", {"stratum": "phone"}),
     "not_in_counts": SentenceTemplate(_not_in_counts, {"content": "by_recording"}),
     **CONTENTS,
@@ -547,16 +598,7 @@ DATA_SENTENCES = {
     ),
     "two_ids": SentenceTemplate(_two_ids, {"ids": ["a//1.wav", "a/1.wav"]}),
     "shared_folder_names": SentenceTemplate("shared folder names, not treated as recordings"),
-    "names_of_many_speakers": SentenceTemplate(
-        _shared_folders,
-        {
-            "n_names": 2,
-            "examples": ["de", "en"],
-            "most_speakers": 30,
-            "n_speakers": 30,
-            "are_numbered": False,
-        },
-    ),
+    "names_of_many_speakers": SentenceTemplate(shared_folders_text, SHARED_FOLDERS_EXAMPLE),
     "same_recordings_unknown": SentenceTemplate(
         f"same-recording trials are unknown: {GIVE_RECORDINGS}"
     ),

@@ -17,6 +17,13 @@ def _without_speakers(values: Mapping[str, Any]) -> str:
     return words
 
 
+def _scores_calibrated(values: Mapping[str, Any]) -> str:
+    words = f"{values['rows']:,} rows in {values['path']}: natural-log likelihood ratios"
+    if values["of_own_calibrator"]:
+        words += f"; {values['of_own_calibrator']:,} by the calibrator of their group"
+    return words
+
+
 DECISION_SENTENCES: dict[str, SentenceTemplate] = {
     # why a group has no threshold or calibrator of its own
     "few_speakers_to_fit": SentenceTemplate(
@@ -35,6 +42,15 @@ DECISION_SENTENCES: dict[str, SentenceTemplate] = {
     "falling_line": SentenceTemplate("higher scores are not more frequent among target trials"),
     "without_folds": SentenceTemplate(
         "fitted without the speakers of {left_out} of {folds} folds", {"left_out": 1, "folds": 5}
+    ),
+    # scores that a calibrator was applied to
+    "scores_calibrated": SentenceTemplate(
+        _scores_calibrated, {"rows": 1200, "of_own_calibrator": 300, "path": "llr.csv"}
+    ),
+    "all_llrs_on_one_side": SentenceTemplate(
+        "data warning: all log likelihood ratios are {side} 0. The calibrator may be of another "
+        "model or scale of scores",
+        {"side": "above"},
     ),
     # why something is not planned
     "no_number_suffices": SentenceTemplate("no number of speakers is enough"),

@@ -15,8 +15,7 @@ from rich.padding import Padding
 from parivox.auditing import SAME_TRIALS
 from parivox.core.measures import BOTH
 from parivox.core.verdict import EQUIVALENCE_CONFIDENCE
-from parivox.data.lists.guidelines import failed_checks_sentence
-from parivox.facts import facts_of_row
+from parivox.facts import Fact, facts_of_row
 from parivox.report.audit_queries import (
     POOLED,
     all_error_types,
@@ -35,7 +34,7 @@ from parivox.report.audit_queries import (
     systems,
     verdicts_by_metric,
 )
-from parivox.report.catalogue import finding_text, measure_reason_text
+from parivox.report.catalogue import finding_text, full_sentences, measure_reason_text
 from parivox.report.findings import (
     CHECKS_BETWEEN_GROUPS,
     check_sentence,
@@ -206,10 +205,12 @@ def _data_blocks(audit: Audit, system: Row) -> Iterator[RenderableType]:
         ]
         other_checks = [row["id"] for row in failed if row not in group_checks]
         if other_checks:
-            unscored = n_trials_without_score(audit, system)
-            words.append(
-                failed_checks_sentence(other_checks, unscored=unscored, also=bool(group_checks))
-            )
+            values = {
+                "checks": other_checks,
+                "trials_without_score": n_trials_without_score(audit, system),
+                "after_others": bool(group_checks),
+            }
+            words += full_sentences([Fact("failed_checks", values)])
         else:
             words.append("For details, run parivox trials check.")
         yield text(" ".join(words))

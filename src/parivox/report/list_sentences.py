@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from parivox.data.lists.findings import percent
-from parivox.data.recording_names import GIVE_RECORDINGS, SharedFolders, recording_source_text
+from parivox.report.data_sentences import (
+    GIVE_RECORDINGS,
+    SHARED_FOLDERS_EXAMPLE,
+    shared_folders_text,
+)
 from parivox.report.sentence_template import SentenceTemplate
 from parivox.report.words import count_of
 
@@ -13,6 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     Values = Mapping[str, Any]
+
+
+def _recording_source_text(values: Values) -> str:
+    """Return what gives the recordings; empty if nothing does."""
+    if values["column"]:
+        return f"column {values['column']!r} of --utterances"
+    return "folder of the path" if values["are_folders"] else ""
 
 
 def _share_text(share: float | None) -> str:
@@ -122,7 +133,7 @@ def _same_value(values: Values) -> str:
 
 
 def _same_recording(values: Values) -> str:
-    source = recording_source_text(values["column"], are_folders=values["are_folders"])
+    source = _recording_source_text(values)
     return (
         "the share of same-recording target trials, which may be easier, ranges from "
         f"{_shares_text(values['shares'])} (recordings identified by the {source})"
@@ -200,7 +211,7 @@ def _recordings_of_speakers(values: Values) -> str:
 
 def _speakers_with_one_recording(values: Values) -> str:
     noun = "speaker" if values["speakers"] == 1 else "speakers"
-    source = recording_source_text(values["column"], are_folders=values["are_folders"])
+    source = _recording_source_text(values)
     return f"{values['speakers']:,} {noun} with only one recording (recording: {source})"
 
 
@@ -255,9 +266,47 @@ def _not_known(values: Values) -> str:
 
 
 def _doubtful_recordings(values: Values) -> str:
-    source = recording_source_text(values["column"], are_folders=values["are_folders"])
-    doubt = SharedFolders(**values["folders"]).in_words
+    source = _recording_source_text(values)
+    doubt = shared_folders_text(values["folders"])
     return f"recordings are taken from the {source}, but {doubt}; {GIVE_RECORDINGS}"
+
+
+def _folders_may_be_no_recordings(values: Values) -> str:
+    return f"unknown: {shared_folders_text(values)}; {GIVE_RECORDINGS}"
+
+
+def _lists_drawn(values: Values) -> str:
+    lists = f"{values['lists']} lists, each of " if values["lists"] > 1 else ""
+    trials = f"{values['target']:,} target + {values['nontarget']:,} nontarget trials"
+    speakers = f"{values['speakers']:,} speakers in {count_of(values['groups'], 'group')}"
+    return f"{lists}{trials} of {speakers} ({values['grouping']})"
+
+
+def _failed_checks(values: Values) -> str:
+    """Return which checks a list fails; only trials with a score were checked in an audit."""
+    subject = "the list"
+    if values.get("trials_without_score"):
+        unscored = f"{values['trials_without_score']:,} trials that have no score"
+        subject = f"the list without its {unscored}"
+    if not values["checks"]:
+        return f"{subject} fails no check"
+    verb = "also fails" if values.get("after_others") else "fails"
+    return f"{subject} {verb} {', '.join(values['checks'])}. Run parivox trials check for details"
+
+
+def _list_converted(values: Values) -> str:
+    trials = count_of(values["target"] + values["nontarget"], "trial")
+    return (
+        f"{trials} in {values['path']} ({values['format']}): {values['target']:,} target, "
+        f"{values['nontarget']:,} nontarget"
+    )
+
+
+def _columns_left_out(values: Values) -> str:
+    return (
+        f"left out, as they have no place in {values['format']} or no name: "
+        f"{', '.join(values['columns'])}"
+    )
 
 
 def _mix_in_whole_trials(values: Values) -> str:
@@ -388,6 +437,37 @@ LIST_SENTENCES = {
     ),
     "list_of_pairs": SentenceTemplate("a list of pairs, whose sides are interchangeable"),
     "class_ratios_by_group": SentenceTemplate(_class_ratios, {**_BY_GENDER, "ratio": 2.0}),
+    # lists that were built or written in another format
+    "lists_drawn": SentenceTemplate(
+        _lists_drawn,
+        {
+            "lists": 2,
+            "target": 1200,
+            "nontarget": 3600,
+            "speakers": 40,
+            "groups": 2,
+            "grouping": "gender",
+        },
+    ),
+    "failed_checks": SentenceTemplate(_failed_checks, {"checks": ["G2", "G7"]}),
+    "list_converted": SentenceTemplate(
+        _list_converted, {"path": "list.txt", "format": "kaldi", "target": 40, "nontarget": 1200}
+    ),
+    "labels_from_speakers": SentenceTemplate(
+        "the list has no labels: target trials are those of one speaker"
+    ),
+    "columns_left_out": SentenceTemplate(
+        _columns_left_out, {"format": "kaldi", "columns": ["score", "call"]}
+    ),
+    # what gives the recordings
+    "recordings_in_column": SentenceTemplate(
+        "column {column!r} of --utterances", {"column": "call"}
+    ),
+    "recordings_in_folders": SentenceTemplate("folder of the path"),
+    "recordings_not_given": SentenceTemplate(f"unknown; {GIVE_RECORDINGS}"),
+    "folders_may_be_no_recordings": SentenceTemplate(
+        _folders_may_be_no_recordings, SHARED_FOLDERS_EXAMPLE
+    ),
     # why a check cannot be made
     "no_groups_in_list": SentenceTemplate("no groups"),
     "no_grade_known": SentenceTemplate("no grade is known"),
@@ -617,13 +697,7 @@ LIST_SENTENCES = {
         {
             "column": "",
             "are_folders": True,
-            "folders": {
-                "n_names": 2,
-                "examples": ["de", "en"],
-                "most_speakers": 30,
-                "n_speakers": 30,
-                "are_numbered": False,
-            },
+            "folders": SHARED_FOLDERS_EXAMPLE,
         },
     ),
     "attribute_not_known": SentenceTemplate(_not_known, {"attributes": ["gender"]}),

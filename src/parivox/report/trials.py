@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Group, group
 from rich.padding import Padding
 
 from parivox.data.lists.guidelines import CHECKS
+from parivox.report.catalogue import full_sentences, reason_text
 from parivox.report.terminal_grid import Grid
 from parivox.report.words import (
     STYLES,
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
     from parivox.data.lists.findings import Finding
     from parivox.data.table import Table
+    from parivox.trials.building import Built
     from parivox.trials.checks import Checked
     from parivox.trials.description import Description
     from parivox.trials.grading import Graded
@@ -281,6 +284,19 @@ def _head_lines(trial_list: Checked | Description) -> Iterator[RenderableType]:
 def _recordings_line(trial_list: Checked | Description | Graded) -> Text:
     """Return how utterances of one recording are recognised."""
     return text(f"Recordings: {trial_list.recordings}.")
+
+
+def built_lines(built: Built) -> Iterator[str]:
+    """Yield how many trials were drawn, the files, who is left out, and notes."""
+    yield from full_sentences([built.summary])
+    paths = [path for path in (*built.lists, built.path) if isinstance(path, Path)]
+    yield from (f"  {path}" for path in paths)
+    for row in built.left_out.rows():
+        ids = f": {row['ids']}" if row.get("ids") else ""
+        group = "no group" if row["group"] is None else row["group"]
+        speakers = f"{row['speakers']:,} of {group}"
+        yield f"Left out: {speakers}, {reason_text(row)}{ids}."
+    yield from full_sentences(built.notes)
 
 
 def _percent_text(share: float | None) -> str:

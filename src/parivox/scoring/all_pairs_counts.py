@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,7 @@ from parivox.scoring.all_pairs import ByCell, ByUnit, Edges, Recordings, add_all
 from parivox.scoring.comparison import Scorer, ScoringMethod, check_norms, digest
 from parivox.scoring.run import FORMAT
 from parivox.scoring.vectors import open_vectors
-from parivox.shown import NotebookView
+from parivox.shown import CATALOGUE_MODULE, NotebookView
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -74,8 +75,10 @@ class ScoredPairs(NotebookView):
         By speakers of both sides: what intervals and verdicts are told from. It is personal data.
     recordings : int
         Recordings that were compared.
+    method : tuple of Fact
+        How they were scored: codes with values.
     how : str
-        How they were scored, in words.
+        The same in words.
     notes : tuple of Fact
         What else the user should know: codes with values.
     """
@@ -83,9 +86,14 @@ class ScoredPairs(NotebookView):
     counts: TrialCounts
     speaker_counts: SpeakerCounts
     recordings: int
-    how: str
+    method: tuple[Fact, ...]
     notes: tuple[Fact, ...] = ()
     tally = renamed_attribute("tally", "speaker_counts")
+
+    @property
+    def how(self) -> str:
+        """How they were scored, in words."""
+        return str(import_module(CATALOGUE_MODULE).facts_text(self.method))
 
     def __repr__(self) -> str:
         return f"<{self.counts.size()}, and speaker counts of {len(self.speaker_counts):,} rows>"
@@ -267,7 +275,7 @@ def score_all_pairs(
             pairs.weighing(pairs.of_units(units)), thresholds_of_units, groupings
         )
     return ScoredPairs(
-        counts, speaker_counts, len(pairs.ids), method.description(), tuple(pairs.notes())
+        counts, speaker_counts, len(pairs.ids), tuple(method.facts()), tuple(pairs.notes())
     )
 
 

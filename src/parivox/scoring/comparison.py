@@ -125,19 +125,18 @@ class ScoringMethod:
             raise DataError(msg)
         return strangers
 
-    def description(self, models: str = "") -> str:
-        """How it is scored, in words; `models` are what of a model's recordings is averaged."""
-        words = self.comparison.words
-        if self.centre is not None:
-            words += f", after the mean of {len(self.centre.places):,} recordings was subtracted"
-        if models:
-            words += f"; a model is {models} averaged"
+    def facts(self, averaged: str = "") -> Iterator[Fact]:
+        """Yield how it is scored; `averaged` is what of a model's recordings is averaged."""
+        centred_on = None if self.centre is None else len(self.centre.places)
+        yield Fact("compared_by", {"comparison": self.comparison.name, "centred_on": centred_on})
+        if averaged:
+            yield Fact("models_averaged", {"averaged": averaged})
         if self.cohort is not None:
-            nearest = (
-                "S-norm with" if self.top is None else f"AS-norm with the {self.top:,} nearest of"
-            )
-            words += f"; {nearest} a cohort of {len(self.cohort.places):,} recordings"
-        return words
+            cohort = {"cohort": len(self.cohort.places)}
+            if self.top is None:
+                yield Fact("s_norm", cohort)
+            else:
+                yield Fact("as_norm", {"nearest": self.top, **cohort})
 
     def notes(self, places: NDArray[np.integer]) -> Iterator[Fact]:
         """What the user should know of the cohorts, given the recordings that are scored."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from dataclasses import dataclass, field, fields
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from parivox.scoring.comparison import Scorer, ScoringMethod, check_norms, diges
 from parivox.scoring.lists import CHUNK, read_enrolments, read_list
 from parivox.scoring.resumable_file import ResumableFile
 from parivox.scoring.vectors import comparison_named, models_averaging, open_vectors
-from parivox.shown import NotebookView
+from parivox.shown import CATALOGUE_MODULE, NotebookView
 from parivox.version import __version__
 
 if TYPE_CHECKING:
@@ -55,8 +56,10 @@ class Scored(NotebookView):
         All trials, and those that have a score or a decision.
     failed : dict
         Trials that failed, by stage (enrol, acquire) and status.
+    method : tuple of Fact
+        How they were scored: codes with values.
     how : str
-        In words.
+        The same in words.
     cohort : dict
         Recordings and speakers of the cohort, by attribute and value, if speakers were given.
     notes : tuple of Fact
@@ -67,9 +70,14 @@ class Scored(NotebookView):
     trials: int
     scored: int
     failed: dict[tuple[str, str], int]
-    how: str
+    method: tuple[Fact, ...]
     cohort: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
     notes: tuple[Fact, ...] = ()
+
+    @property
+    def how(self) -> str:
+        """How they were scored, in words."""
+        return str(import_module(CATALOGUE_MODULE).facts_text(self.method))
 
 
 @reports_progress
@@ -189,7 +197,7 @@ def score(
         path,
         trial_list.rows,
         *counts,
-        method.description(averaged),
+        tuple(method.facts(averaged)),
         composition,
         tuple(job.notes()),
     )

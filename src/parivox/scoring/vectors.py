@@ -126,7 +126,6 @@ class VectorComparison:
     """A way to compare vectors."""
 
     name: str
-    words: str  # the same in words
     prepare: Callable[[Array], Array]
     """Of vectors (recording, crop, dimension) what is kept of each recording, (recording, ...)."""
     pairs: Callable[[Array, Array], Array]
@@ -224,15 +223,10 @@ def _whole_and_crops(vectors: Array) -> Array:
 COMPARISONS = {
     listed.name: listed
     for listed in (
-        VectorComparison(
-            "cosine", "cosine", _unit_mean, _inner_products, _inner_product_matrix, _unit
-        ),
-        VectorComparison(
-            "dot", "inner product", _mean, _inner_products, _inner_product_matrix, lambda mean: mean
-        ),
+        VectorComparison("cosine", _unit_mean, _inner_products, _inner_product_matrix, _unit),
+        VectorComparison("dot", _mean, _inner_products, _inner_product_matrix, lambda mean: mean),
         VectorComparison(
             "euclidean",
-            "minus distance",
             _mean,
             _negative_distances,
             _negative_distance_matrix,
@@ -240,7 +234,6 @@ COMPARISONS = {
         ),
         VectorComparison(
             "crops-euclidean",
-            "minus mean distance of crops",
             _unit,
             _negative_crop_distances,
             _negative_crop_distance_matrix,
@@ -248,7 +241,6 @@ COMPARISONS = {
         ),
         VectorComparison(
             "ecapa-published",
-            "mean of the cosine of whole recordings and of crops",
             _whole_and_crops,
             _inner_products,
             _inner_product_matrix,

@@ -31,6 +31,7 @@ from parivox.embedding.recordings import (
 from parivox.embedding.store import save
 from parivox.embedding.systems import system_record
 from parivox.errors import ConfigError, DataError
+from parivox.facts import Fact
 from parivox.runtime.progress import reports_progress, stage
 from parivox.runtime.workers import Processes
 from parivox.scoring.lists import CHUNK, read_enrolments, read_list, recording_places
@@ -177,8 +178,8 @@ def score_with_system(
         counts = outcomes(resumable_file, count, trial_list.rows)
         decides = "decision" in verifier.kinds
         resumable_file.finish(count, lambda whole: whole.drop("score" if decides else "decision"))
-    description = f"{system.name}, which {'decides' if decides else 'compares'} itself"
-    return Scored(path, trial_list.rows, *counts, description)
+    method = (Fact("verified_by", {"system": system.name, "decides": decides}),)
+    return Scored(path, trial_list.rows, *counts, method)
 
 
 @dataclass(frozen=True, eq=False)

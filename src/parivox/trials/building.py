@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.data.lists.guidelines import failed_checks_sentence
 from parivox.data.lists.manifest import ENDING, KEEP_AS_WRITTEN, SCHEMA, read_manifest
 from parivox.data.source_bytes import reading_files_as
 from parivox.data.table import Table
@@ -35,7 +34,7 @@ from parivox.runtime.disk import (
     sha256_of,
 )
 from parivox.runtime.progress import reports_progress, stage
-from parivox.shown import CATALOGUE_MODULE, NotebookView
+from parivox.shown import TRIALS_MODULE, NotebookView
 from parivox.trials.checks import check
 from parivox.trials.pairs import RandomStreams
 from parivox.trials.pool import Pool
@@ -83,32 +82,33 @@ class Built(NotebookView):
         return json.dumps(self.manifest, ensure_ascii=False, indent=2) + "\n"
 
     @property
-    def told(self) -> tuple[str, ...]:
-        """A summary, line by line."""
-        catalogue = import_module(CATALOGUE_MODULE)
+    def summary(self) -> Fact:
+        """How many trials were drawn, and of whom: a code with values."""
         first_list, groups = self.manifest["lists"][0], self.manifest["speakers"]
-        lists = f"{len(self.lists)} lists, each of " if len(self.lists) > 1 else ""
-        noun = "group" if len(groups) == 1 else "groups"
-        speakers = f"{sum(groups.values()):,} speakers in {len(groups):,} {noun}"
-        trials = f"{first_list['target']:,} target + {first_list['nontarget']:,} nontarget trials"
-        lines = [f"{lists}{trials} of {speakers} ({self.manifest['by']})."]
-        lines += [f"  {path}" for path in self.lists if isinstance(path, Path)]
-        if self.path is not None:
-            lines.append(f"  {self.path}")
-        for row in self.left_out.rows():
-            ids = f": {row['ids']}" if row.get("ids") else ""
-            group = "no group" if row["group"] is None else row["group"]
-            lines.append(
-                f"Left out: {row['speakers']:,} of {group}, {catalogue.reason_text(row)}{ids}."
-            )
-        for note in self.manifest["notes"]:
-            words = catalogue.fact_text(Fact(**note))
-            lines.append(f"{words[0].upper()}{words[1:]}.")
+        values = {
+            "lists": len(self.lists),
+            "target": first_list["target"],
+            "nontarget": first_list["nontarget"],
+            "speakers": sum(groups.values()),
+            "groups": len(groups),
+            "grouping": self.manifest["by"],
+        }
+        return Fact("lists_drawn", values)
+
+    @property
+    def notes(self) -> tuple[Fact, ...]:
+        """What else the user should know, and which checks the first list fails."""
+        notes = [Fact(**note) for note in self.manifest["notes"]]
         if "check" in self.manifest:
             findings = self.manifest["check"]
             failed = [finding["id"] for finding in findings if finding["verdict"] == "fail"]
-            lines.append(failed_checks_sentence(failed))
-        return tuple(lines)
+            notes.append(Fact("failed_checks", {"checks": failed}))
+        return tuple(notes)
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """A summary in words, line by line, with the files and who is left out."""
+        return tuple(import_module(TRIALS_MODULE).built_lines(self))
 
 
 def build_lists(

@@ -90,8 +90,10 @@ class Checked(Description):
     tables : dict of str to Table
         ``checks``, which holds the findings, and those of a
         `parivox.trials.description.Description`.
-    recordings : str
+    recording_source : Fact
         What tells which utterances are of one recording, or why nothing does.
+    recordings : str
+        The same in words.
     """
 
     findings: tuple[Finding, ...]
@@ -249,7 +251,7 @@ def check(
         groupings=description.groupings,
         graded_by=description.graded_by,
         tables={"checks": Table.of(cells, _COLUMNS), **description.tables},
-        recordings=description.recordings,
+        recording_source=description.recording_source,
         findings=tuple(findings),
     )
 
@@ -532,7 +534,9 @@ def overlap(trial_list: TrialList, development: Any, **options: Any) -> Finding:
     ]
     n_speakers = _n_shared(trial_list, development_list, ["speaker"])
     n_recordings = _n_shared(trial_list, development_list, ["speaker", "recording"])
-    is_doubtful = trial_list.recording_names.doubt or development_list.recording_names.doubt
+    is_doubtful = (
+        trial_list.recording_names.are_doubtful or development_list.recording_names.are_doubtful
+    )
     n_utterances = int((positions >= 0).sum())
     distinct_keys = np.unique(np.concatenate(keys))
     n_trials = int(np.isin(distinct_keys, np.concatenate(development_keys)).sum())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from parivox.data.lists.list_counts import (
 from parivox.data.lists.trial_list import agreement_codes, read_list
 from parivox.data.table import Table
 from parivox.data.trial_checks import CONFLICTS, DUPLICATES
-from parivox.shown import NotebookView
+from parivox.shown import CATALOGUE_MODULE, NotebookView
 from parivox.trials.writing import LABELS
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from parivox.data.grouping import AttributeCodes, Grouping
     from parivox.data.lists.list_counts import Codes, Ints, ListCounts, SpeakerPairCounts
+    from parivox.facts import Fact
 
     Columns = dict[str, Any]
     from parivox.sources import SpeakerSource, TableSource, UtteranceSource
@@ -98,15 +100,22 @@ class Description(NotebookView):
         nontarget trials are of speakers who share its value. ``matrix``: nontarget trials by the
         groups of either side. ``reuse``: how often speakers, recordings and utterances are used.
         ``speakers``: each of them, without ids unless asked for.
-    recordings : str
+    recording_source : Fact
         What tells which utterances are of one recording, or why nothing does.
+    recordings : str
+        The same in words.
     """
 
     name: str
     groupings: tuple[str, ...]
     graded_by: tuple[str, ...]
     tables: dict[str, Table]
-    recordings: str
+    recording_source: Fact
+
+    @property
+    def recordings(self) -> str:
+        """What tells which utterances are of one recording, in words."""
+        return str(import_module(CATALOGUE_MODULE).fact_text(self.recording_source))
 
     def to_json(self) -> str:
         """Every table as JSON, a column a list."""
@@ -204,7 +213,7 @@ def list_description(counts: ListCounts, *, speaker_ids: bool = False) -> Descri
         groupings=tuple(grouping.name for grouping in trial_list.groupings),
         graded_by=tuple(agreement.name for agreement in trial_list.agreements),
         tables=tables,
-        recordings=trial_list.recording_names.in_words,
+        recording_source=trial_list.recording_names.source,
     )
 
 

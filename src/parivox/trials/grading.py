@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from parivox.data.lists.grades import grade_codes, highest
 from parivox.data.lists.trial_list import read_list
 from parivox.data.table import Table
 from parivox.errors import ConfigError
-from parivox.shown import NotebookView
+from parivox.shown import CATALOGUE_MODULE, NotebookView
 from parivox.trials.writing import (
     FORMATS_WITH_FURTHER_COLUMNS,
     LABELS,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.data.lists.trial_list import TrialList
+    from parivox.facts import Fact
     from parivox.sources import SpeakerSource, TableSource, UtteranceSource
 
 _ENDINGS = tuple(f".{name}" for name in FORMATS_WITH_FURTHER_COLUMNS)
@@ -42,6 +44,8 @@ class Graded(NotebookView):
     ----------
     counts : Table
         Trials by label and grade; undefined is the grade that is not known.
+    recording_source : Fact
+        What tells which utterances are of one recording, or why nothing does.
     trials : Table or None
         Columns enrol, test, label, score where the list has it, grade, same_recording and ``same_``
         with each attribute, in the order of the ids, each trial once; undefined for what is not
@@ -49,13 +53,18 @@ class Graded(NotebookView):
     path : Path or None
         Where they were written.
     recordings : str
-        What tells which utterances are of one recording, or why nothing does.
+        What tells which utterances are of one recording, in words.
     """
 
     counts: Table
+    recording_source: Fact
     trials: Table | None = None
     path: Path | None = None
-    recordings: str = ""
+
+    @property
+    def recordings(self) -> str:
+        """What tells which utterances are of one recording, in words."""
+        return str(import_module(CATALOGUE_MODULE).fact_text(self.recording_source))
 
 
 def grade(
@@ -106,17 +115,17 @@ def grade(
     )
     counts = np.zeros((2, highest(len(trial_list.agreements)) + 1), dtype=np.int64)
     chunks = _grade_chunks(trial_list, counts)
-    recordings = trial_list.recording_names.in_words
+    recording_source = trial_list.recording_names.source
     if path is None:
         frames = [
             pl.DataFrame({"enrol": enrol, "test": test, "label": label_words(target), **cells})
             for enrol, test, target, cells in chunks
         ]
-        return Graded(_counts_table(counts), Table(pl.concat(frames)), recordings=recordings)
+        return Graded(_counts_table(counts), recording_source, Table(pl.concat(frames)))
     with ListWriter(path, path.suffix.removeprefix(".")) as writer:
         for enrol, test, target, cells in chunks:
             writer.write(enrol, test, target, cells)
-    return Graded(_counts_table(counts), path=path, recordings=recordings)
+    return Graded(_counts_table(counts), recording_source, path=path)
 
 
 def _grade_chunks(

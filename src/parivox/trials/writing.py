@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -24,8 +25,9 @@ from parivox.data.speakers import read_speakers
 from parivox.data.trial_rows import trial_chunks
 from parivox.data.trial_values import bona_fide_labels, scores
 from parivox.errors import ConfigError, DataError
+from parivox.facts import Fact
 from parivox.runtime.disk import ScratchFolder, atomic_file, explain_write_errors, write_error
-from parivox.shown import NotebookView
+from parivox.shown import CATALOGUE_MODULE, NotebookView
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -243,20 +245,22 @@ class Converted(NotebookView):
     labels_from: str
 
     @property
-    def told(self) -> tuple[str, ...]:
-        """A summary, line by line."""
-        n_trials = self.target + self.nontarget
-        noun = "trial" if n_trials == 1 else "trials"
-        trials = f"{n_trials:,} {noun} in {self.path} ({self.format})"
-        lines = [f"{trials}: {self.target:,} target, {self.nontarget:,} nontarget."]
+    def facts(self) -> tuple[Fact, ...]:
+        """A summary: codes with values."""
+        trials = {"target": self.target, "nontarget": self.nontarget}
+        target = {"path": str(self.path), "format": self.format}
+        facts = [Fact("list_converted", {**trials, **target})]
         if self.labels_from == "speakers":
-            lines.append("The list has no labels: target trials are those of one speaker.")
+            facts.append(Fact("labels_from_speakers", {}))
         if self.left_out:
-            lines.append(
-                f"Left out, as they have no place in {self.format} or no name: "
-                f"{', '.join(self.left_out)}."
-            )
-        return tuple(lines)
+            left_out = {"format": self.format, "columns": [*self.left_out]}
+            facts.append(Fact("columns_left_out", left_out))
+        return tuple(facts)
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The same in words, line by line."""
+        return tuple(import_module(CATALOGUE_MODULE).full_sentences(self.facts))
 
 
 @with_reading_options

@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -32,9 +33,10 @@ from parivox.data.trial_checks import (
 )
 from parivox.data.trial_set import content_record
 from parivox.errors import ConfigError
-from parivox.facts import fact
+from parivox.facts import Fact, fact
 from parivox.options.kinds import LOG_BASES
 from parivox.renamed import renamed_attribute
+from parivox.shown import CATALOGUE_MODULE
 
 if TYPE_CHECKING:
     import os
@@ -457,42 +459,33 @@ class TrialCounts:
         grouping_names += f", within {within}" if within else ""
         return f"{self.n_trials:,} trials as counts by {grouping_names}; {len(self.rows):,} rows"
 
-    def told_apart(self) -> Iterator[str]:
-        """What one who shares or gets the counts should know, in sentences."""
+    def disclosures(self) -> Iterator[Fact]:
+        """Yield what one who shares or gets the counts should know."""
         if self.bins.is_exact and self.is_scored:
-            yield "The file contains every score unchanged; --step WIDTH counts scores in bins."
+            yield Fact("every_score_in_counts", {})
         elif self.is_scored:
-            yield f"Counted at {self.bins.in_words()}."
+            thresholds = [*self.bins.thresholds]
+            yield Fact(COUNTED_AT, {"step": self.bins.step, "thresholds": thresholds})
         for grouping in (*self.groupings, *self.within):
             if not grouping.groups:
-                yield (
-                    f"No trial is in any group by {grouping.name}, which is unknown for all of "
-                    "them."
-                )
-        names = dict.fromkeys(f"{g} ({grouping_name})" for grouping_name, _, g in self.withheld)
-        names |= dict.fromkeys(
-            f"{level} ({stratum_name})" for stratum_name, level in self.suppressed_strata
-        )
-        if names:
-            few = f"to protect groups of fewer than {self.min_speakers} speakers"
-            yield f"Withheld {few}: {', '.join(names)}."
-            yield (
-                "Another file of the same trials, counted by other groups, may give these back by "
-                "subtraction."
-            )
+                yield Fact("no_trial_in_any_group", {"grouping": grouping.name})
+        suppressed = dict.fromkeys((grouping, group) for grouping, _, group in self.withheld)
+        suppressed |= dict.fromkeys(self.suppressed_strata)
+        if suppressed:
+            groups = [{"grouping": grouping, "group": group} for grouping, group in suppressed]
+            yield Fact("groups_suppressed", {"speakers": self.min_speakers, "groups": groups})
+            yield Fact("subtraction_from_other_counts", {})
         elif self.min_speakers:
-            yield f"No group has fewer than {self.min_speakers} speakers, so none is suppressed."
+            yield Fact("no_group_too_small_to_share", {"speakers": self.min_speakers})
         else:
-            yield "No group is suppressed, however few speakers it has."
+            yield Fact("groups_of_any_size", {})
         if len(informative_layouts(self)) < 2 or has_few_values(self.columns):
             return
-        if self.min_speakers:
-            yield (
-                "Rows of different groupings cannot be joined by score, but for a tenth of a "
-                "group's trials at most, whose scores are rare."
-            )
-        else:
-            yield "Rows of different groupings can be joined where scores are rare."
+        yield Fact("rows_rarely_joinable" if self.min_speakers else "rows_joinable", {})
+
+    def told_apart(self) -> Iterator[str]:
+        """Yield `disclosures` in words."""
+        yield from import_module(CATALOGUE_MODULE).full_sentences(self.disclosures())
 
 
 class CountedParticipants:

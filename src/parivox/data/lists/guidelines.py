@@ -229,7 +229,7 @@ def _g5_wished_mix(
         shares = shares_or_nan(trials, trials.sum())
         if np.isnan(shares).all():
             return check.unchecked(fact("no_trials_of_class", trials=label), "")
-        if label == "target" and recording_names.doubt:
+        if label == "target" and recording_names.are_doubtful:
             return check.unchecked(recording_names.unknown_fact, "give_recordings")
         wished_shares = np.array([label_mix.get(grade, 0.0) for grade in range(n_grades)])
         gaps = np.abs(shares - wished_shares)
@@ -345,7 +345,7 @@ def _g9_same_recordings(counts: ListCounts, check: Check) -> Finding:
     if not group_shares:
         reason = _few_groups_reason(trial_list, *RECORDING_COLUMNS) or (
             trial_list.recording_names.unknown_fact
-            if trial_list.recording_names.doubt
+            if trial_list.recording_names.are_doubtful
             else "no_recordings_in_two_groups",
             "give_recordings",
         )
@@ -440,23 +440,6 @@ def _g10_repeated_trials(counts: ListCounts, check: Check) -> Finding:
         offenders=n_repeated,
         remedy="keep_each_pair_once",
     )
-
-
-def failed_checks_sentence(failed: Sequence[str], *, unscored: int = 0, also: bool = False) -> str:
-    """Return which checks a list fails, by their ids: the same words wherever it is said.
-
-    If some trials of the list have no score, only the others were looked at.
-
-    >>> failed_checks_sentence(["G2"]), failed_checks_sentence([])
-    ('The list fails G2. Run parivox trials check for details.', 'The list fails no check.')
-    """
-    subject = "The list"
-    if unscored:
-        subject = f"The list without its {unscored:,} trials that have no score"
-    if not failed:
-        return f"{subject} fails no check."
-    verb = "also fails" if also else "fails"
-    return f"{subject} {verb} {', '.join(failed)}. Run parivox trials check for details."
 
 
 def extremes(counts: NDArray[np.integer]) -> list[int]:

@@ -1,0 +1,133 @@
+"""Sentences of the catalogue on how trials were scored, and on what the probe of a system finds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from parivox.report.sentence_template import SentenceTemplate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Values = Mapping[str, Any]
+
+_COMPARISONS = {
+    "cosine": "cosine",
+    "dot": "inner product",
+    "euclidean": "minus distance",
+    "crops-euclidean": "minus mean distance of crops",
+    "ecapa-published": "mean of the cosine of whole recordings and of crops",
+}
+"""Ways to compare vectors, by the names that users choose from."""
+_REPETITIONS = {
+    "repeated": "the same audio twice",
+    "batched": "alone and in a batch",
+    "shuffled": "in a batch of another order",
+    "later": "the same audio after everything else",
+    "quieter": "half as loud",
+    "longer": "said twice",
+    "verified_in_other_order": "in another order",
+}
+"""How recordings were given to a system again."""
+_FAULTS = {"not_finite": "not finite", "zero": "zero"}
+
+
+def _compared_by(values: Values) -> str:
+    words = _COMPARISONS[values["comparison"]]
+    if values["centred_on"] is not None:
+        words += f", after the mean of {values['centred_on']:,} recordings was subtracted"
+    return words
+
+
+def _verified_by(values: Values) -> str:
+    return f"{values['system']}, which {'decides' if values['decides'] else 'compares'} itself"
+
+
+def _unusable(values: Values) -> str:
+    return f"{values['unusable']} of {values['vectors']} vectors are {_FAULTS[values['fault']]}"
+
+
+def _repeated(template: str) -> Callable[[Values], str]:
+    """Return a template on recordings that were given again, after how that was done."""
+
+    def sentence(values: Values) -> str:
+        return f"{_REPETITIONS[values['repetition']]}: {template.format(**values)}"
+
+    return sentence
+
+
+def _repeated_unusable(values: Values) -> str:
+    return f"{_REPETITIONS[values['repetition']]}: the vectors: {_unusable(values)}"
+
+
+def _of_other_shape(values: Values) -> str:
+    shape, expected = (
+        f"({', '.join(map(str, values[name]))})" for name in ("shape", "expected_shape")
+    )
+    return f"{_REPETITIONS[values['repetition']]}: the vectors are of shape {shape}, not {expected}"
+
+
+_UNUSABLE = {"unusable": 3, "vectors": 4, "fault": "not_finite"}
+SYSTEM_SENTENCES: dict[str, SentenceTemplate] = {
+    # how trials were scored
+    "compared_by": SentenceTemplate(_compared_by, {"comparison": "cosine", "centred_on": 500}),
+    "models_averaged": SentenceTemplate(
+        "a model is {averaged} averaged", {"averaged": "embeddings"}
+    ),
+    "s_norm": SentenceTemplate("S-norm with a cohort of {cohort:,} recordings", {"cohort": 1200}),
+    "as_norm": SentenceTemplate(
+        "AS-norm with the {nearest:,} nearest of a cohort of {cohort:,} recordings",
+        {"nearest": 300, "cohort": 1200},
+    ),
+    "verified_by": SentenceTemplate(_verified_by, {"system": "my-system", "decides": True}),
+    # what the probe of a system finds: vectors
+    "vectors_usable": SentenceTemplate("every vector is finite and not zero"),
+    "vectors_unusable": SentenceTemplate(_unusable, _UNUSABLE),
+    "vectors_differ_by_voice": SentenceTemplate("voices have vectors of their own"),
+    "same_vector_of_all_voices": SentenceTemplate("different voices have the same vector"),
+    "vectors_repeated": SentenceTemplate(
+        _repeated("the vectors are the same, within {difference:.2g} of their length"),
+        {"repetition": "batched", "difference": 1e-7},
+    ),
+    "vectors_not_repeated": SentenceTemplate(
+        _repeated("the vectors differ by {difference:.2g} of their length"),
+        {"repetition": "batched", "difference": 0.02},
+    ),
+    "vectors_stay_alike": SentenceTemplate(
+        _repeated("the vectors stay alike, cosine from {cosine:.4f}"),
+        {"repetition": "quieter", "cosine": 0.9921},
+    ),
+    "vectors_move": SentenceTemplate(
+        _repeated("the vectors move, cosine from {cosine:.4f}"),
+        {"repetition": "quieter", "cosine": 0.7034},
+    ),
+    "repeated_vectors_unusable": SentenceTemplate(
+        _repeated_unusable, {"repetition": "later", **_UNUSABLE}
+    ),
+    "vectors_of_other_shape": SentenceTemplate(
+        _of_other_shape, {"repetition": "batched", "shape": [4, 96], "expected_shape": [4, 192]}
+    ),
+    # and scores
+    "scores_finite": SentenceTemplate("every score is finite"),
+    "scores_not_finite": SentenceTemplate("some scores are not finite"),
+    "scores_differ_by_pair": SentenceTemplate("pairs have scores of their own"),
+    "same_score_of_all_pairs": SentenceTemplate("every pair has the same score"),
+    "scores_are_similarities": SentenceTemplate(
+        "a recording is more alike to itself than to others"
+    ),
+    "scores_may_be_distances": SentenceTemplate(
+        "a recording is not more alike to itself than to others: scores may be distances"
+    ),
+    "scores_repeated": SentenceTemplate(
+        _repeated("the scores are the same"), {"repetition": "repeated"}
+    ),
+    "scores_not_repeated": SentenceTemplate(
+        _repeated("the scores differ by {difference:.2g}"),
+        {"repetition": "repeated", "difference": 0.02},
+    ),
+    "scores_move": SentenceTemplate(
+        _repeated("scores move by up to {difference:.2g}, and vary by {spread:.2g} over pairs"),
+        {"repetition": "quieter", "difference": 0.02, "spread": 0.3},
+    ),
+}
+"""Every sentence by its code."""
