@@ -64,7 +64,7 @@ TAKE_NAMES_APART = {
     "report/score_metrics.py": {"_rates_table"},
     "report/sheets/comparison.py": {"_attribute_values"},
     "report/sheets/paper.py": {"latex", "latex_escaped", "markdown_escaped"},
-    "report/sheets/sheet.py": {"Sheet.footnotes", "Sheet.for_report", "_terminal_text"},
+    "report/sheets/sheet.py": {"Sheet.footnotes", "_terminal_text"},
     "report/sheets/supplementary.py": {"_rates"},
     "report/systems.py": {"scoring_lines"},
     "report/terminal_grid.py": {"Grid.__rich_console__", "_column_widths"},
@@ -76,7 +76,7 @@ TAKE_NAMES_APART = {
     "monitoring/daily_monitor.py": {"_check_same_settings", "_day_of_trials"},
 }
 """Functions that take apart names, such as those of operating points, attributes and files, or
-break lines."""
+break lines. `log_audit` shortens an error of MLflow, which has no parts."""
 ASK_FOR_KEYS = {
     "report/associations.py": {"_share_text"},
     "report/audit_queries.py": {"covers_same_groups"},

@@ -77,7 +77,7 @@ def _all_commands(command_parser: Any, words: tuple[str, ...]) -> Iterator[Comma
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
             subparsers = dict(action.choices)
             subcommands = {
-                subcommand.dest: str(subcommand.help)
+                subcommand.dest: str(subcommand.help).replace("%%", "%")
                 for subcommand in action._choices_actions  # noqa: SLF001
             }
         elif action.help != argparse.SUPPRESS or action in hidden_help:
@@ -154,6 +154,5 @@ def _fish_lines(commands: list[Command]) -> Iterator[str]:
 
 
 def _fish_quoted(text: str) -> str:
-    """Return the first part of a help text, quoted for fish."""
-    description = text.replace("%%", "%").partition(";")[0]
-    return "'" + description.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    """Return a help text, quoted for fish, which cuts what its line has no room for."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

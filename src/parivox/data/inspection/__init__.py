@@ -145,9 +145,8 @@ def _two_class_command(tables: Sequence[InspectedTable]) -> str:
     ]
     if are_scores != [True, True]:
         return ""
-    first, second = sorted(tables, key=_class_order)
-    words = ["--target", os.fspath(first.source), "--nontarget", os.fspath(second.source)]
-    return shlex.join(["parivox", "metrics", *words])
+    target, nontarget = (os.fspath(table.source) for table in sorted(tables, key=_class_order))
+    return shlex.join(["parivox", "metrics", "--target", target, "--nontarget", nontarget])
 
 
 def _class_order(table: InspectedTable) -> tuple[bool, float]:

@@ -95,10 +95,10 @@ def settle_kinds(
     for inspected in tables:
         table = _as_people(inspected, named_speakers)
         other_ids = [
-            other.distinct(column)
-            for other in tables
-            if other is not inspected
-            for column in other.roles.values()
+            other_table.distinct(column)
+            for other_table in tables
+            if other_table is not inspected
+            for column in other_table.roles.values()
         ]
         speaker_ids = pl.concat(other_ids) if other_ids else pl.Series(dtype=pl.String)
         enrolment_map = as_enrolment_map(table, enrolments, tests, speaker_ids)
@@ -221,7 +221,7 @@ def _id_column(needed: pl.Series, table: InspectedTable, names: Sequence[str]) -
     return (columns[0], shares[columns[0]]) if columns else ("", 0.0)
 
 
-def _lookup(what: str, file_name: str, ids: pl.Series, table: InspectedTable) -> Join:
+def _lookup(id_kind: str, file_name: str, ids: pl.Series, table: InspectedTable) -> Join:
     """Look up ids in the column of a table that contains most of them."""
     role, names = {
         "utterances": ("utterance", UTTERANCE_NAMES),
@@ -239,7 +239,7 @@ def _lookup(what: str, file_name: str, ids: pl.Series, table: InspectedTable) ->
     is_found = ids.is_in(cells.implode())
     missing = ids.filter(~is_found)
     return Join(
-        what=what,
+        what=id_kind,
         of=file_name,
         in_=table.findings.name,
         column=column,
@@ -334,7 +334,8 @@ def _pair_texts(keys: NDArray[np.int64], ids: pl.Series) -> tuple[str, ...]:
     is_reversed = keys[: _MAX_EXAMPLES - 1] % 2 == 1
     enrol, test = np.where(is_reversed, (high, low), (low, high)).tolist()
     return tuple(
-        f"({ids[first]}, {ids[second]})" for first, second in zip(enrol, test, strict=True)
+        f"({ids[enrol_position]}, {ids[test_position]})"
+        for enrol_position, test_position in zip(enrol, test, strict=True)
     )
 
 

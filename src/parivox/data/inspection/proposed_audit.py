@@ -426,10 +426,10 @@ class ProposedAudit:
         if self.trials is None or self.trials.speaker_table is None:
             return bool(_attributes(grouping))
         with suppress(ParivoxError):
-            (made,) = make_groupings(
+            (made_grouping,) = make_groupings(
                 self.trials.speaker_table, [grouping], sets=[self.trials], file=groups
             )
-            return len(made.groups) > 1
+            return len(made_grouping.groups) > 1
         return False
 
 

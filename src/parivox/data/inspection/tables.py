@@ -243,11 +243,11 @@ def with_kind(inspected: InspectedTable, kind: str, roles: dict[str, str]) -> In
     numbers = [table[column.name] for column in columns if column.numbers is not None]
     if any(cells.str.contains(",", literal=True).any() for cells in numbers):
         reading["decimal"] = ","
-    ids, odd = [], []
+    ids, warnings = [], []
     for role, name in id_columns.items():
         distinct = inspected.distinct(name)
         ids.append(IdFindings(f"{role}s", len(distinct), tuple(distinct.head(_MAX_EXAMPLE_IDS))))
-        odd += id_warnings(distinct)
+        warnings += id_warnings(distinct)
     unique_role = {"speakers": "speaker", "utterances": "utterance"}.get(kind, "")
     if unique_role in roles:
         filled = table[roles[unique_role]].drop_nulls()
@@ -256,13 +256,13 @@ def with_kind(inspected: InspectedTable, kind: str, roles: dict[str, str]) -> In
             code = "speakers_with_several_rows"
             if unique_role == "utterance":
                 code = "utterances_with_several_rows"
-            odd.append(DataWarning(code, len(repeated), fact("such_as", text=repeated[0])))
+            warnings.append(DataWarning(code, len(repeated), fact("such_as", text=repeated[0])))
     for name in (roles[role] for role in roles if role in id_columns):
         n_empty = int((table[name].is_null() | (table[name] == "")).sum())
         if n_empty:
-            odd.append(DataWarning(fact("rows_with_empty_cell", column=name), n_empty))
+            warnings.append(DataWarning(fact("rows_with_empty_cell", column=name), n_empty))
     if header := first_row_like_data(table.drop("row")):
-        odd.append(DataWarning("first_row_like_others", 0, fact("as_in", text=header)))
+        warnings.append(DataWarning("first_row_like_others", 0, fact("as_in", text=header)))
         columns = [replace(column, groups=False) for column in columns]  # their names are values
     findings = replace(
         inspected.findings,
@@ -271,7 +271,7 @@ def with_kind(inspected: InspectedTable, kind: str, roles: dict[str, str]) -> In
         roles=roles,
         columns=tuple(columns),
         ids=tuple(ids),
-        odd=tuple(odd),
+        odd=tuple(warnings),
         problems=_reader_problems(inspected, kind, roles.get("speaker")),
     )
     return replace(inspected, findings=findings)
@@ -349,10 +349,10 @@ class CellCounter:
         """Count some cells."""
         text = cells.cast(pl.String, strict=False).str.strip_chars()
         cell = pl.col(text.name)
-        known = text.to_frame().filter(cell.is_not_null() & ~unknown_cells(cell)).to_series()
-        self._unknown += len(cells) - len(known)
-        counted = known.rename("value").value_counts().cast(_COUNTS_SCHEMA)  # type: ignore[arg-type]
-        if self._number_ranges is not None and len(known):
+        known_text = text.to_frame().filter(cell.is_not_null() & ~unknown_cells(cell)).to_series()
+        self._unknown += len(cells) - len(known_text)
+        counted = known_text.rename("value").value_counts().cast(_COUNTS_SCHEMA)  # type: ignore[arg-type]
+        if self._number_ranges is not None and len(known_text):
             number_range = _number_range(counted["value"])
             if number_range is None:
                 self._number_ranges = None
@@ -398,7 +398,7 @@ class CellCounter:
             self._unknown,
             tuple(examples),
             numbers,
-            () if role or (is_name and numbers is None) else self._odd(name, ordered),
+            () if role or (is_name and numbers is None) else self._value_warnings(name, ordered),
             bool(bands)
             or (
                 not role and MIN_DEFAULT_VALUES <= n_distinct <= MAX_DEFAULT_VALUES and not is_name
@@ -406,7 +406,7 @@ class CellCounter:
             bands,
         )
 
-    def _odd(self, name: str, values: pl.Series) -> tuple[DataWarning, ...]:
+    def _value_warnings(self, name: str, values: pl.Series) -> tuple[DataWarning, ...]:
         """Return warnings about distinct values, which may all be numbers."""
         if not self._number_ranges:
             listed = values.to_list()
@@ -430,8 +430,8 @@ def _number_range(values: pl.Series) -> tuple[float, float] | None:
     if values.str.contains(r"^0\d").any():
         return None
     numbers = values.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
-    known = numbers.filter(numbers.is_finite()).to_numpy()
-    return (float(known.min()), float(known.max())) if known.size == len(values) else None
+    finite = numbers.filter(numbers.is_finite()).to_numpy()
+    return (float(finite.min()), float(finite.max())) if finite.size == len(values) else None
 
 
 def inspect_groups(source: Any, name: str) -> FileFindings | None:

@@ -274,8 +274,8 @@ class _TrialInspector:
         content = scanned.content
         used_columns = set(self.scan.columns.values())
         has_labels = "label" in columns and not self.has_unread_labels
-        found = {role: columns[role] for role in scanned.by_content}
-        by_content = [DataWarning(fact("columns_by_content", columns=found), 0)]
+        roles_by_content = {role: columns[role] for role in scanned.by_content}
+        by_content = [DataWarning(fact("columns_by_content", columns=roles_by_content), 0)]
         findings = FileFindings(
             name=name,
             kind="scores" if {"score", "decision"} & set(columns) else "trials",
@@ -314,8 +314,8 @@ class _TrialInspector:
             if user_word := self.requested_columns.words.get("failed"):
                 recipe["failed"] = f"{user_word}|{recipe['failed']}"
             words = unknown_words(self.cells["decision"].words())
-            what = fact("words_of_failures", column=column, words=words, columns=recipe)
-            self.warnings["decision"] = DataWarning(what, 0)
+            failures = fact("words_of_failures", column=column, words=words, columns=recipe)
+            self.warnings["decision"] = DataWarning(failures, 0)
         return recipe
 
     def _count_pairs(self, rows: EncodedRows, n_ids: int) -> None:

@@ -323,9 +323,9 @@ def spread_table(audit: Audit, filters: Row) -> tuple[Sheet | None, list[str]]:
             column_blocks = {_JUDGED_IN_ALL if is_shared else _UNMARKED: True, _OF_ALL: False}
         else:
             groups_text = "judged in all systems" if is_shared else "above the minimums"
-            title = f"Too few groups are {groups_text} to compute a spread. For all groups:"
+            title = f"Too few groups are {groups_text} to compute a spread. For all groups"
     heads = [GAP + head for name in column_blocks for head in ("n", name, "floor, 95 %", "p")]
-    sheet = Sheet.with_heads(title, ("spread", *heads, f"{GAP}fairer"))
+    sheet = Sheet.with_heads(title, ("spread", *heads, f"{GAP}fairer"), title_end=":")
     n_block_columns = len(heads) // len(column_blocks)
     span_heads = [""]
     for name in column_blocks:

@@ -82,6 +82,8 @@ class Sheet:
     """Whether a phone shows rows as lists, for tables that every reader must see complete."""
     topic: str = ""
     """The title in a few words, where the table is one of several."""
+    title_end: str = ""
+    """What follows the title in the terminal: a colon where it leads to the rows."""
 
     @classmethod
     def with_heads(
@@ -95,13 +97,21 @@ class Sheet:
         is_sortable: bool = False,
         is_stacked: bool = False,
         topic: str = "",
+        title_end: str = "",
     ) -> Sheet:
         """Return a sheet with these heads; `words` and `wide` are column numbers from 1."""
         columns = [
             Column(head, is_words=position in words, is_wide=position in wide)
             for position, head in enumerate(heads, 1)
         ]
-        sheet = cls(title, columns, is_sortable=is_sortable, is_stacked=is_stacked, topic=topic)
+        sheet = cls(
+            title,
+            columns,
+            is_sortable=is_sortable,
+            is_stacked=is_stacked,
+            topic=topic,
+            title_end=title_end,
+        )
         for row in rows:
             sheet.add(*row)
         has_pooled_row = bool(sheet.rows) and sheet.rows[-1][0].text == POOLED
@@ -130,7 +140,7 @@ class Sheet:
 
     def for_report(self, label: str) -> Sheet:
         """Return the sheet for the HTML report: a label in the title, heads with capitals."""
-        title = f"{self.title.removesuffix(':')} ({label})" if self.title else label
+        title = f"{self.title} ({label})" if self.title else label
         columns = [
             column._replace(
                 head=capitalised(column.head),
@@ -224,7 +234,7 @@ def terminal_table(
         name = row[0]
         add_row(terminal_grid, f"{name.text}{name.mark}", *cells)
     if sheet.title:
-        yield text(sheet.title)
+        yield text(f"{sheet.title}{sheet.title_end}")
     if sheet.rows:
         yield Padding(terminal_grid, (lines_above, 0, lines_below, 2))
 

@@ -175,10 +175,10 @@ def _causes(audit: Audit, filters: Row, groups: Sequence[str]) -> Iterator[Sheet
     table_filters = {name: filters[name] for name in ("system", "list", "grouping")}
     table = audit.failures.subset(**table_filters).rows()
     rows = [row for group in groups for row in table if row["group"] == group]
-    title = "Reasons of failures:"
+    title = "Reasons of failures"
     if len(rows) > _MAX_CAUSES:
         rows = [row for row in rows if row["group"] == POOLED]
-        title = "Reasons of failures, all groups pooled (by group: failures.csv):"
+        title = "Reasons of failures, all groups pooled (by group: failures.csv)"
     if rows:
         yield Sheet.with_heads(
             title,
@@ -195,6 +195,7 @@ def _causes(audit: Audit, filters: Row, groups: Sequence[str]) -> Iterator[Sheet
                 for row in rows
             ],
             words=(1, 2, 3),
+            title_end=":",
         )
 
 
@@ -220,7 +221,7 @@ def speaker_errors(audit: Audit, filters: Row, point: str) -> Iterator[Sheet]:
     for limit in dict.fromkeys(row["limit"] for row in limit_rows):
         yield Sheet.with_heads(
             f"Speakers at {point}: share whose own FNR is above the limit (without the noise of "
-            "few trials), and share of false rejects of the 10 % of speakers with the most:",
+            "few trials), and share of false rejects of the 10 % of speakers with the most",
             (
                 "group",
                 f"FNR above {percent(limit)}",
@@ -240,6 +241,7 @@ def speaker_errors(audit: Audit, filters: Row, point: str) -> Iterator[Sheet]:
                 if row["limit"] == limit
             ],
             topic=f"Speakers at {point}",
+            title_end=":",
         )
 
 
