@@ -174,7 +174,7 @@ def test_a_group_that_one_site_withholds_is_in_no_tally(simulate, shared):
         (
             {"blocks": 2},
             {"site": "north", "blocks": 2},
-            r"north\.tally and .*south\.tally: are blocks of other speakers by one key, so that",
+            r"north\.tally and .*south\.tally: have blocks of different speakers made with one key, so",
         ),
         (
             {"withhold": 0},
@@ -244,8 +244,8 @@ def test_systems_of_other_speakers_are_audited_one_by_one(trials, speakers, shar
             "they would contain every score; give step",
         ),
         ({"key": "north"}, "no group can be withheld; give blocks=20"),
-        ({"key": "short"}, r"contains 5 bytes, a key has 16 to 64"),
-        ({"key": "x" * 65}, r"contains 65 bytes, a key has 16 to 64"),
+        ({"key": "short"}, r"contains 5 bytes, but a key has 16 to 64"),
+        ({"key": "x" * 65}, r"contains 65 bytes, but a key has 16 to 64"),
         (
             {"key": "north", "blocks": 25},
             r"its trials are of 24 speakers; counts of fewer than 25 are not shared",

@@ -16,7 +16,7 @@ def shards(files, parivox, tmp_path):
     words = ["--speakers", people, "--by", "gender", "--replicates", "50", "--shards", "3"]
     done = run("plan", f"S={scores}", *words, "--out", "run")
     assert done.stdout.splitlines() == [
-        "run plans 435 rows of 1 file in 3 parts.",
+        "run plans 435 rows of 1 file in 3 shards.",
         "Run them: parivox shards run run --workers N, or --shard 1/3 to 3/3.",
     ]
     return run
@@ -31,7 +31,7 @@ def test_an_array_is_run_twice_and_merged(shards, files, parivox, tmp_path):
         assert done.returncode == 0, done.stderr
         if i == 0:
             assert done.stdout.splitlines() == [
-                "The thresholds are found on the counts of all parts.",
+                "The thresholds are found on the counts of all shards.",
                 "Run the array again, for the second pass, then merge run again.",
             ]
             assert not (tmp_path / "audit").exists()
@@ -48,7 +48,7 @@ def test_an_array_is_run_twice_and_merged(shards, files, parivox, tmp_path):
 
 def test_all_parts_are_run_at_once(shards, tmp_path):
     done = shards("run", "run")
-    assert done.stdout == "All parts are done: parivox shards merge run --out AUDIT.\n"
+    assert done.stdout == "All shards are done: parivox shards merge run --out AUDIT.\n"
     records = sorted(tmp_path.glob("run/*/shard.json"))
     assert [len(json.loads(path.read_text())["files"]) for path in records] == [2, 2, 2]
 
@@ -71,7 +71,7 @@ def test_twelve_files_in_four_parts_have_the_bytes_of_one_audit(
 
     sources = ["part-*.csv"] if is_pattern else names
     planned = run("shards", "plan", *sources, *words, "--shards", "4", "--out", "run")
-    assert planned.startswith("run plans 435 rows of 12 files in 4 parts.")
+    assert planned.startswith("run plans 435 rows of 12 files in 4 shards.")
     plan = json.loads((tmp_path / "run" / "plan.json").read_text())
     planned_files = [[path.rpartition("/")[2] for path, _, _ in shard] for shard in plan["shards"]]
     assert planned_files == [names[:3], names[3:6], names[6:9], names[9:]]
@@ -92,7 +92,10 @@ def test_twelve_files_in_four_parts_have_the_bytes_of_one_audit(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("run", "run", "--shard", "1/4"), "--shard 1/4: the plan has 3 parts, not 4; give 1/3 to"),
+        (
+            ("run", "run", "--shard", "1/4"),
+            "--shard 1/4: the plan has 3 shards, not 4; give 1/3 to",
+        ),
         (("run", "nowhere"), "nowhere: contains no plan; make one with parivox shards plan"),
         (("merge", "run", "--out", "a"), "are missing (1, 2, 3); run them again"),
         (("merge", "run", "--out", "-"), "--out -: standard output is not a folder"),

@@ -82,7 +82,7 @@ def test_a_bad_row_without_a_header(read):
         (b"enrol,test,score,label\n\n\n", "contains a header and nothing else"),
         (b"x,y,z\n1,2,3\n", "its columns 'x', 'y', 'z' have no known names; name them"),
         (b"x\ny\n", "row 1: not a score file, .*'x'.; name the columns"),
-        (b"enrol,test,score\ra,b,1\r", "lines end as on an old Mac, in CR alone; save it"),
+        (b"enrol,test,score\ra,b,1\r", "lines end in CR alone, as on old Macs; save it"),
         (b"enrol,score\na,1\n", r"has no column of test utterances \(found: enrol, score\)"),
         (b"enrol,test\na,b\n", "no score column"),
         (b"enrol,test,sc,cosine\na,b,1,1\n", "columns 'sc' and 'cosine' may both be score; say"),

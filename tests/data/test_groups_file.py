@@ -81,7 +81,7 @@ REFUSED_BY_MEANING = {
     ),
     "by: age\ngroups:\n  age:18: [<18]\n": "did you mean 'age'?",
     "groups: {nation: [a]}\nothers:\n  nations: keep\n": (
-        "line 3: 'others' names 'nations', of which there are no groups; did you mean 'nation'?"
+        "line 3: 'others' names 'nations', which has no groups; did you mean 'nation'?"
     ),
     "groups: {n: [a]}\nothers: {n: keep, N: keep}\n": "'others' names 'N' twice",
     "by: a++b\n": "groups.yaml: by 'a++b'",
@@ -236,7 +236,7 @@ def test_a_group_without_any_value_of_the_data_is_refused(read):
         gender.refuse_empty_groups(["Female", "m"])
     assert str(error_info.value) == (
         "groups.yaml: line 6: group 'women' contains no value that occurs ('f', 'F', 'female'); "
-        "nearest: 'Female'; correct its values, or take the group out"
+        "nearest: 'Female'; correct its values, or remove the group"
     )
     with pytest.raises(ConfigError, match="nearest: '1', '2';"):
         gender.refuse_empty_groups(["1", "2"])

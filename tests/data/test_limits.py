@@ -140,7 +140,7 @@ def test_a_pipe_is_read(tmp_path):
 
 
 def test_a_version_of_thousands_of_digits_is_no_yaml():
-    with pytest.raises(ParivoxError, match=r"groups.yaml: is not YAML .*; take out what begins"):
+    with pytest.raises(ParivoxError, match=r"groups.yaml: is not YAML .*; remove lines that begin"):
         read_yaml("%YAML 1." + "1" * 5000 + "\n---\na: b\n", "groups.yaml")
 
 

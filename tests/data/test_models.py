@@ -158,7 +158,7 @@ def test_leading_zeros_are_kept(write):
     ("text", "sentence"),
     [
         ("model,session\nm,a\n", "m.csv: has no column 'recording'"),
-        ("m1 a/1 a/2\nm2\n", "m.csv, row 2: names a model and no recording of it"),
+        ("m1 a/1 a/2\nm2\n", "m.csv, row 2: contains a model without recordings"),
         (
             "model,speaker,recording\nm1,p,r1\nm1,p,r2\nm2,q,r1\n",
             "rows 2 and 4: recording 'r1' is of speaker 'p' in model 'm1' and of 'q' in model 'm2'",

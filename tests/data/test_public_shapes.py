@@ -330,8 +330,8 @@ def test_names_in_a_pattern_are_attributes_of_recordings(tmp_path):
 @pytest.mark.parametrize(
     ("pattern", "sentence"),
     [
-        ("{speakr}/*", "{speakr} is nearly {speaker}"),
-        ("{speaker}/{recordings}", "{recordings} is nearly {recording}"),
+        ("{speakr}/*", "unknown name {speakr}; did you mean {speaker}?"),
+        ("{speaker}/{recordings}", "unknown name {recordings}; did you mean {recording}?"),
         ("{person}/*", "does not locate the speaker"),
         ("{speaker}/{speaker}-*", "has a name twice"),
         (["enrol={speaker}-*"], "a pattern of enrol alone is given"),
@@ -480,7 +480,7 @@ def test_a_json_object_of_lists_has_the_speakers_of_each_group(tmp_path, expecte
 def test_rows_of_json_without_names_are_refused_with_the_way_to_write_them(tmp_path, indent):
     rows = [[speaker, gender] for speaker, gender in GENDER.items()]
     file = written(tmp_path / "s.json", [json.dumps(rows, indent=indent)])
-    sentence = r's\.json: contains rows of values without the names of their columns; .*"records"'
+    sentence = r's\.json: contains rows of values without column names; .*"records"'
     for read in (read_speakers, lambda file: rates(file, speakers_file(tmp_path))):
         with pytest.raises(DataError, match=sentence):
             read(file)

@@ -141,7 +141,7 @@ def test_content_hash_knows_neither_order_nor_format(tmp_path):
         ("id,sex\na\n", "row 2: has 1 columns?, but other rows have 2"),
         (b"\xff\xfe\x00", "s.csv, row 1: is not text in UTF-16-LE, though the file begins as such"),
         (b"id,sex\na,f\nb,\x9d\n", "s.csv, row 3: byte 0x9d is not UTF-8, and "),
-        (b"id,sex\ra,f\rb,m\r", "its lines end as on an old Mac, in CR alone"),
+        (b"id,sex\ra,f\rb,m\r", "its lines end in CR alone, as on old Macs"),
     ],
 )
 def test_bad_tables(write, text, match):

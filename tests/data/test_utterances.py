@@ -191,7 +191,7 @@ def test_the_file_that_holds_an_unknown_speaker_is_blamed(read, write):
 
 def test_a_table_without_a_header(read, csv, rows, write):
     people = read_speakers(write("bare.csv", "a,f\nb,m\nc,f\n"))
-    with pytest.raises(DataError, match=r"bare.csv: has no header, as its first row contains"):
+    with pytest.raises(DataError, match=r"bare.csv: has no header: its first row contains"):
         read(csv(rows), people=people)
 
 

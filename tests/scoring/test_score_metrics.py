@@ -147,7 +147,10 @@ def test_what_is_left_out_is_told(trials):
         ({"scores": [1.0, 2.0], "labels": [1]}, "different lengths"),
         ({"scores": [1.0, 2.0], "labels": [1, 2]}, "labels are not all 1 or 0"),
         ({"scores": [np.nan], "labels": [1]}, "contains no score"),
-        ({"scores": {"score": ["1"], "target": ["1"]}, "groups": "sex"}, "is no column of scores"),
+        (
+            {"scores": {"score": ["1"], "target": ["1"]}, "groups": "sex"},
+            "is not a column of scores",
+        ),
         ({"scores": {"score": ["1"], "x": ["1"]}}, "has no column of labels"),
         ({"scores": [1.0], "labels": [1], "fpr": [2.0]}, "is not a rate"),
         ({"scores": [1.0], "labels": [1], "cost": "srx"}, "is neither a known name"),

@@ -99,7 +99,7 @@ def test_arrays_make_the_bytes_of_one_run(folder, audit_content, program, tmp_pa
         assert ran(words, **more).returncode == 0
     done = merged()
     assert done.returncode == 2
-    assert "counts of 1 of 3 parts are missing (3); run them again" in done.stderr
+    assert "counts of 1 of 3 shards are missing (3); run them again" in done.stderr
     words, more = task(3, program=None)  # one that dies by what kills it
     process = subprocess.Popen(words, **more, stderr=subprocess.DEVNULL)
     time.sleep(0.4)
@@ -111,7 +111,7 @@ def test_arrays_make_the_bytes_of_one_run(folder, audit_content, program, tmp_pa
     words, more = task(1, part_count=4)
     done = ran(words, **more)
     assert done.returncode == 2
-    assert "--shard 1/4: the plan has 3 parts, not 4; give 1/3 to 3/3" in done.stderr
+    assert "--shard 1/4: the plan has 3 shards, not 4; give 1/3 to 3/3" in done.stderr
     done = merged()
     assert done.returncode == 0
     assert "Run the array again, for the second pass" in done.stdout
@@ -129,7 +129,7 @@ def test_a_script_outside_of_an_array_says_how_to_submit_it(script, folder, tmp_
     assert f"{ENGINES[script]}" in done.stderr
     assert "is not set: submit this with " in done.stderr
     done = ran([EXAMPLES / script, folder], env=environment(tmp_path))
-    assert "give the folder of the plan and its number of parts" in done.stderr
+    assert "give the folder of the plan and its number of shards" in done.stderr
 
 
 def test_a_driver_that_is_killed_takes_its_workers_along(folder, audit_content, tmp_path):
@@ -197,5 +197,5 @@ def test_a_part_that_fails_by_its_rows_is_told_by_processes_too(lists, tmp_path,
     home = tmp_path / "other"
     options = {"by": ["gender"], "speakers": str(tmp_path / "s.csv")}
     plan({"S": str(lists / "all.parquet")}, out=home, shards=N, **options)
-    with pytest.raises(DataError, match=r"part 1 of 3 .*qz23.* \(.*failed so, too: 2, 3\)"):
+    with pytest.raises(DataError, match=r"shard 1 of 3 .*qz23.* \(.*in the same way: 2, 3\)"):
         run(home, workers=2)

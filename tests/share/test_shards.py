@@ -162,7 +162,7 @@ def test_a_part_names_its_files(lists, tmp_path):
     n_rows = [pl.read_parquet(lists / day).height for day in days]
     shard_plan_of_days = planned(lists, tmp_path / "run", *days, shards=1)
     rows = ", ".join(f"rows 1 to {n:,} of {day}" for n, day in zip(n_rows, days, strict=True))
-    assert shard_plan_of_days.shard_description(1) == f"part 1 of 1 ({rows})"
+    assert shard_plan_of_days.shard_description(1) == f"shard 1 of 1 ({rows})"
 
 
 def test_parts_of_a_log_with_days_read_their_own_rows(lists, tmp_path):
@@ -295,7 +295,7 @@ def test_rows_that_contradict_others_of_their_part_are_set_aside_as_in_one_piece
     files, folder = ("day0.parquet", "day1.parquet"), tmp_path / "run"
     planned(tmp_path, folder, *files, shards=2, conflicts=conflicts)
     if conflicts == "error":
-        with pytest.raises(DataError, match=r"part 1 of 2 .*, rows 2 and \d+: the same trial"):
+        with pytest.raises(DataError, match=r"shard 1 of 2 .*, rows 2 and \d+: the same trial"):
             run(folder)
         return
     run(folder)
@@ -378,9 +378,7 @@ def test_parts_that_do_not_add_up_to_their_list_are_refused(copied):
     counts = replace(speaker_counts, score_keys=speaker_counts.score_keys + 1)
     counts.save(record.home / SPEAKER_COUNTS_FILE)
     record.with_file(SPEAKER_COUNTS_FILE, record.inputs, record.speakers)
-    message = (
-        r"do not add up to their files \(to ([\d,]+) trials of \1\); remove the parts, and run"
-    )
+    message = r"do not add up to their files \(([\d,]+) trials of \1\); remove the shards, and run"
     with pytest.raises(DataError, match=message):
         merge(copied)
 
@@ -403,9 +401,9 @@ def test_workers_make_the_same_files(lists, done, tmp_path):
 
 
 def test_a_shard_of_another_number_is_refused(done):
-    with pytest.raises(ConfigError, match="the plan has 3 parts, not 4; give 1/3 to 3/3"):
+    with pytest.raises(ConfigError, match="the plan has 3 shards, not 4; give 1/3 to 3/3"):
         run(done, shard="1/4")
-    with pytest.raises(ConfigError, match="the plan has 3 parts; give 1 to 3"):
+    with pytest.raises(ConfigError, match="the plan has 3 shards; give 1 to 3"):
         run(done, shard="4/3")
     with pytest.raises(ConfigError, match="is not a part; give its number and that of all"):
         run(done, shard="seven")
@@ -414,12 +412,14 @@ def test_a_shard_of_another_number_is_refused(done):
 @pytest.mark.slow
 def test_missing_and_damaged_parts_are_named(copied):
     shutil.rmtree(copied / "00002-of-00003")
-    with pytest.raises(DataError, match=r"counts of 1 of 3 parts are missing \(2\); run them"):
+    with pytest.raises(DataError, match=r"counts of 1 of 3 shards are missing \(2\); run them"):
         merge(copied)
     run(copied)
     speaker_counts = copied / "00003-of-00003" / "trials.tally"
     speaker_counts.write_bytes(speaker_counts.read_bytes()[:-9])
-    with pytest.raises(DataError, match=r"tally of 1 of 3 parts are damaged \(3\); run them again"):
+    with pytest.raises(
+        DataError, match=r"tally of 1 of 3 shards are damaged \(3\); run them again"
+    ):
         merge(copied)
     run(copied)
     assert merge(copied) is not None
@@ -440,7 +440,7 @@ def test_foreign_and_doubled_parts_are_refused(lists, copied, tmp_path):
     shutil.rmtree(copied / "00001-of-00003")
     run(copied)
     shutil.copytree(copied / "00002-of-00003", copied / "00002-of-00007")
-    with pytest.raises(DataError, match="00002-of-00007 are not parts of this plan"):
+    with pytest.raises(DataError, match="00002-of-00007 are not shards of this plan"):
         merge(copied)
 
 
@@ -463,16 +463,16 @@ def test_inputs_that_change_after_the_plan_are_refused(lists, tmp_path):
     planned(tmp_path, folder)
     run_shard(folder, 1)
     pl.read_parquet(tmp_path / "all.parquet").reverse().write_parquet(tmp_path / "all.parquet")
-    with pytest.raises(DataError, match=r"all\.parquet: is not what it was when the parts were"):
+    with pytest.raises(DataError, match=r"all\.parquet: has changed since the shards were"):
         run_shard(folder, 2)
     shutil.copy(lists / "all.parquet", tmp_path / "all.parquet")
     (tmp_path / "s.csv").write_text((tmp_path / "s.csv").read_text().replace("Norway", "Chile"))
-    with pytest.raises(DataError, match=r"s\.csv: is not what it was when the parts were planned"):
+    with pytest.raises(DataError, match=r"s\.csv: has changed since the shards were planned"):
         merge(folder)
     shutil.copy(lists / "s.csv", tmp_path / "s.csv")
     run(folder)
     pl.read_parquet(tmp_path / "all.parquet").reverse().write_parquet(tmp_path / "all.parquet")
-    with pytest.raises(DataError, match=r"all\.parquet: is not what it was when the parts were"):
+    with pytest.raises(DataError, match=r"all\.parquet: has changed since the shards were"):
         merge(folder)
 
 
@@ -516,7 +516,7 @@ def test_a_part_that_fails_by_its_rows_is_recorded_and_the_others_are_kept(lists
     shutil.copy(lists / "s.csv", tmp_path)
     folder = tmp_path / "run"
     planned(tmp_path, folder)
-    message = r"part 3 of 3 \(rows [\d,]+ to [\d,]+ of all\.parquet\): .*zz99"
+    message = r"shard 3 of 3 \(rows [\d,]+ to [\d,]+ of all\.parquet\): .*zz99"
     with pytest.raises(DataError, match=message):
         run(folder)
     assert (folder / "00002-of-00003" / "trials.counts").exists()
@@ -551,8 +551,8 @@ def test_a_folder_holds_one_plan(lists, done):
     ("options", "message"),
     [
         ({"by": None}, "by: parts cannot choose what to group by"),
-        ({"compare": True}, "compare=True: takes all trials at once"),
-        ({"standardise": ["nation"]}, "standardise: takes all trials at once"),
+        ({"compare": True}, "compare=True: needs all trials at once"),
+        ({"standardise": ["nation"]}, "standardise: needs all trials at once"),
         ({"speaker_ids": "offenders"}, "speaker_ids: counts contain no ids"),
         ({"shards": 0}, "shards is 0"),
         ({"by": ["nosuch"]}, "nosuch"),
@@ -607,7 +607,7 @@ def test_a_file_of_a_part_that_is_cut_off_is_made_again(copied, message):
     content = (copied / "00001-of-00003" / message).read_bytes()
     (copied / "00001-of-00003" / message).write_bytes(content[:100])
     (copied / COUNTS_FILE).unlink()
-    with pytest.raises(DataError, match=r"of 1 of 3 parts are damaged \(1\); run them again"):
+    with pytest.raises(DataError, match=r"of 1 of 3 shards are damaged \(1\); run them again"):
         merge(copied)
     run(copied)
     assert (copied / "00001-of-00003" / message).read_bytes() == content
@@ -616,7 +616,7 @@ def test_a_file_of_a_part_that_is_cut_off_is_made_again(copied, message):
 def test_tables_that_are_no_files_are_refused(lists, tmp_path):
     for source, message in (
         ([], "are an empty list"),
-        ({}, "are of no system"),
+        ({}, "an empty mapping names no system"),
         ({"A": []}, "empty"),
     ):
         with pytest.raises(ConfigError, match=f"scores: .*{message}.*; name at least one file"):
@@ -634,9 +634,9 @@ def test_tables_that_are_no_files_are_refused(lists, tmp_path):
         ConfigError, match=r"c\.counts: contains score counts, which parivox audit takes"
     ):
         plan(str(tmp_path / "c.counts"), out=tmp_path / "r", speakers="s.csv", by="gender")
-    with pytest.raises(ConfigError, match="speakers: every part reads it; give a path"):
+    with pytest.raises(ConfigError, match="speakers: every shard reads this file; give a path"):
         plan(str(lists / "all.csv"), out=tmp_path / "r", speakers={"id": ["a"]}, by="gender")
-    with pytest.raises(ConfigError, match="speakers: parts know the speakers of one table"):
+    with pytest.raises(ConfigError, match="speakers: shards need a speaker table"):
         plan(str(lists / "all.csv"), out=tmp_path / "r", by="gender")
     twice = [str(lists / "all.csv"), str(lists / ".." / lists.name / "all.csv")]
     with pytest.raises(ConfigError, match=r"all\.csv: is named twice, so that its trials would"):
@@ -646,9 +646,9 @@ def test_tables_that_are_no_files_are_refused(lists, tmp_path):
         ConfigError, match=r"copy\.csv: contains the same bytes as .*all\.csv, which"
     ):
         planned(lists, tmp_path / "r", "all.csv", copy)
-    with pytest.raises(ConfigError, match="bins exact: parts are tallied at bins of scores"):
+    with pytest.raises(ConfigError, match="bins exact: shards count speakers in bins of scores"):
         planned(lists, tmp_path / "r", bins="exact")
-    with pytest.raises(ConfigError, match="scores of an audit in parts are files"):
+    with pytest.raises(ConfigError, match="scores of an audit in shards must be files"):
         plan(pl.read_csv(lists / "all.csv"), out=tmp_path / "r", by="gender")
 
 
@@ -691,6 +691,6 @@ def test_a_part_whose_folder_is_a_link_is_not_written(lists, tmp_path):
     planned(lists, run_folder)
     link_target.mkdir()
     (run_folder / "00001-of-00003").symlink_to(link_target)
-    with pytest.raises(ConfigError, match="is a link, and what it leads to may be another's"):
+    with pytest.raises(ConfigError, match="is a link to a file that may belong to another program"):
         run_shard(run_folder, 1)
     assert not any(link_target.iterdir())

@@ -95,7 +95,7 @@ def _plan(arguments: argparse.Namespace) -> None:
     run_command = f"parivox shards run {shlex.quote(str(arguments.out))}"
     files = "1 file" if n_files == 1 else f"{n_files:,} files"
     messages = [
-        f"{arguments.out} plans {shard_plan.n_rows:,} rows of {files} in {n_shards} parts.",
+        f"{arguments.out} plans {shard_plan.n_rows:,} rows of {files} in {n_shards} shards.",
         f"Run them: {run_command} --workers N, or --shard 1/{n_shards} to {n_shards}/{n_shards}.",
     ]
     print_lines(messages)
@@ -109,7 +109,7 @@ def _run(arguments: argparse.Namespace) -> None:
     arguments.outcome = "what is done is kept; run it again"
     run(arguments.folder, **options)
     if arguments.shard is None:
-        print_lines([f"All parts are done: parivox shards merge {arguments.folder} --out AUDIT."])
+        print_lines([f"All shards are done: parivox shards merge {arguments.folder} --out AUDIT."])
 
 
 def _merge(arguments: argparse.Namespace) -> None:
@@ -123,7 +123,7 @@ def _merge(arguments: argparse.Namespace) -> None:
     merged_audit = merge(arguments.folder)
     if merged_audit is None:
         messages = [
-            "The thresholds are found on the counts of all parts.",
+            "The thresholds are found on the counts of all shards.",
             f"Run the array again, for the second pass, then merge {arguments.folder} again.",
         ]
         print_lines(messages)

@@ -153,7 +153,9 @@ def parse_by(text: str, option: str = "--by") -> list[Attribute]:
     if not all(attribute_texts) or len({text_part.lower() for text_part in attribute_texts}) < len(
         attribute_texts
     ):
-        msg = f"{option} {text!r} names no attribute or one twice; write it like gender+nationality"
+        msg = (
+            f"{option} {text!r} does not name each attribute once; write it like gender+nationality"
+        )
         raise ConfigError(msg)
     return [parse_attribute(text_part, option) for text_part in attribute_texts]
 

@@ -333,7 +333,7 @@ def check_output(path: str | os.PathLike[str], *, kind: str = SCORE_COUNTS) -> P
                 msg = f"--out {text}: is a folder; name a file, for example day1.counts"
                 raise ConfigError(msg)
             if counts_kind(out) != kind:
-                msg = f"--out {text}: is there and contains no {noun}; name a new file"
+                msg = f"--out {text}: exists and does not contain {noun}; name a new file"
                 raise ConfigError(msg)
         if text and out.parent.is_dir() and os.access(out.parent, os.W_OK | os.X_OK):
             return out

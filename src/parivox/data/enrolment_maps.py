@@ -67,8 +67,8 @@ def read_enrolment_map(
     if (n_recordings == 0).any():
         row = table.filter(n_recordings == 0)["row"][0]
         msg = (
-            f"{content.name}, row {row}: names a model and no recording of it; write its "
-            "recordings behind it, or give a table with the columns model and recording"
+            f"{content.name}, row {row}: contains a model without recordings; write its recordings "
+            "after it, or give a table with the columns model and recording"
         )
         raise DataError(msg)
     are_pairs = bool((n_recordings == 1).all())

@@ -100,8 +100,8 @@ class GroupDefinition:
                 msg = (
                     f"{self.locations.get(name, 'groups')}: group {name!r} contains no value that "
                     f"occurs ({_listed(group_values)}); nearest: "
-                    f"{_listed(similar) or 'there is none'}; "
-                    "correct its values, or take the group out"
+                    f"{_listed(similar) or 'there is none'}; correct its values, or remove the "
+                    "group"
                 )
                 raise ConfigError(msg)
 
@@ -190,7 +190,7 @@ def _parsed(root: YamlNode | None, provenance: dict[str, Any]) -> GroupsFile:
         node = entries["groups"].entries("groups", "gender: [f, m]")[unused[0]]
         msg = (
             f"{node.location}: no grouping of 'by' uses the groups of {unused[0]!r}; "
-            f"{name_hint(unused[0], sorted(used_names))}; add it to 'by', or take it out"
+            f"{name_hint(unused[0], sorted(used_names))}; add it to 'by', or remove it"
         )
         raise ConfigError(msg)
     return GroupsFile(name, definitions=definitions, provenance=provenance, **choices)
@@ -215,7 +215,7 @@ def _definitions(entries: Mapping[str, YamlNode]) -> dict[str, GroupDefinition]:
     for attribute, node in others.items():
         if _plain_attribute(attribute) not in by_plain_name:
             msg = (
-                f"{node.location}: 'others' names {attribute!r}, of which there are no groups; "
+                f"{node.location}: 'others' names {attribute!r}, which has no groups; "
                 f"{name_hint(attribute, groups)}"
             )
             raise ConfigError(msg)
@@ -224,9 +224,8 @@ def _definitions(entries: Mapping[str, YamlNode]) -> dict[str, GroupDefinition]:
             raise ConfigError(msg)
         if not isinstance(node.content, str) or not node.content:
             msg = (
-                f"{node.location}: 'others' of {attribute!r} is not text; write {KEEP_NAMES}, "
-                "or the "
-                "name of the group that they shall be"
+                f"{node.location}: 'others' of {attribute!r} is not text; write {KEEP_NAMES}, or a "
+                "name for the group of all other values"
             )
             raise ConfigError(msg)
         others_of[_plain_attribute(attribute)] = node.content
@@ -270,9 +269,9 @@ def _option_texts(node: YamlNode, option: str) -> tuple[str, ...]:
     for text, next_text in pairwise(texts):
         if ":" in text and re.fullmatch(r"[\d.]+", next_text):
             msg = (
-                f"{node.location}: {option} contains {text!r} and then {next_text!r}, since a "
-                "comma "
-                f'parts a list; put bands in quotes, for example "{text},{next_text}"'
+                f"{node.location}: {option} contains {text!r} and {next_text!r} as two entries, "
+                "because a comma separates entries; put bands in quotes, for example "
+                f'"{text},{next_text}"'
             )
             raise ConfigError(msg)
     return texts

@@ -69,13 +69,15 @@ def parse_pattern(text: str) -> IdPattern:
     for name in names:
         for intended in (SPEAKER, RECORDING):
             if _is_one_edit_away(name, intended):
-                msg = f"--utterances {text!r}: {{{name}}} is nearly {{{intended}}}; write that"
+                msg = (
+                    f"--utterances {text!r}: unknown name {{{name}}}; did you mean {{{intended}}}?"
+                )
                 raise ConfigError(msg)
     if SPEAKER not in names:
         msg = f"--utterances {text!r}: does not locate the speaker; write {{speaker}}"
         raise ConfigError(msg)
     if len(set(names)) < len(names) or "" in names:
-        msg = f"--utterances {text!r}: has a name twice or none in braces; name each part once"
+        msg = f"--utterances {text!r}: contains a name twice, or empty braces; name each part once"
         raise ConfigError(msg)
     expression = ""
     for token in _TOKENS.split(pattern):

@@ -284,8 +284,8 @@ def positions_of_speakers(
         headless = missing.filter(_is_in_header(missing, speakers))
         if len(headless):
             msg = (
-                f"{speakers.name}: has no header, as its first row contains the speaker "
-                f"{headless[0]!r}; put a row with names of the columns above it"
+                f"{speakers.name}: has no header: its first row contains the speaker "
+                f"{headless[0]!r}; add a row with column names above it"
             )
             raise DataError(msg)
         remedy = _damage_of_speakers(missing, speakers, share) or (

@@ -41,7 +41,10 @@ def kaldi_table(path: Path, role: str) -> tuple[pl.DataFrame, dict[str, Any]] | 
         if not files or (required_name == "utt2spk" and not (path / required_name).is_file()):
             is_kaldis = (path / "utt2spk").is_file()
             remedy = "give a table of speakers in its place" if is_kaldis else "name a file in it"
-            msg = f"{path}: is a folder without {required_name}, as Kaldi's have one; {remedy}"
+            msg = (
+                f"{path}: is a folder without {required_name}, which Kaldi data folders contain; "
+                f"{remedy}"
+            )
             raise DataError(msg)
         files.sort(key=lambda file: file.name != required_name)
     elif problem := missing_folder_problem(path):
@@ -129,7 +132,7 @@ def numbered_lines(path: Path, fields: int) -> Iterator[tuple[int, str, str]]:
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        msg = f"{path}: is not in UTF-8; save it so"
+        msg = f"{path}: is not in UTF-8; save it as UTF-8"
         raise DataError(msg) from error
     except OSError as error:
         msg = f"{path}: cannot be read ({error.strerror}); check the path"

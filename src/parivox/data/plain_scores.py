@@ -82,7 +82,7 @@ def plain_scores(
     group = None
     if groups is not None:
         if groups not in names:
-            msg = f"--by {groups!r}: is no column of {name}; {name_hint(str(groups), names)}"
+            msg = f"--by {groups!r}: is not a column of {name}; {name_hint(str(groups), names)}"
             raise ConfigError(msg)
         group = _group_names(table[groups])
     return _checked(numbers(rows, "score"), bona_fide_labels(rows) == 1, group, name)
@@ -170,7 +170,9 @@ def _checked(
     """Leave out trials without score; refuse arrays of other lengths or labels."""
     lengths = {score.shape, is_target.shape, score.shape if group is None else group.shape}
     if len(lengths) > 1 or score.ndim != 1:
-        msg = f"{name}: scores, labels and groups have different lengths; give one of each a trial"
+        msg = (
+            f"{name}: scores, labels and groups have different lengths; give one of each per trial"
+        )
         raise DataError(msg)
     if is_target.dtype != np.bool_:
         if not np.isin(is_target, (0, 1)).all():
@@ -250,7 +252,7 @@ def _numbers_of_file(source: str | os.PathLike[str]) -> tuple[NDArray[np.float64
         cell = cells[position] if position < len(cells) else ""
         row = row_numbers[position] if position < len(cells) else 1
         msg = (
-            f"{content.name}, row {row}: {cell!r} is not a number; give one score a line, or a "
+            f"{content.name}, row {row}: {cell!r} is not a number; give one score per line, or a "
             "table of scores and labels"
         )
         raise DataError(msg)

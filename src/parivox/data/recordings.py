@@ -116,10 +116,9 @@ class Utterances:
                 else f"one of {placeholder_rows.height:,} such rows"
             )
             msg = (
-                f"{self.name}, row {row['row']}: the speaker {row['speaker']!r} stands for nobody "
-                f"({count_text}); give the speaker, remove the row, or list it in a table of "
-                "speakers "
-                "if somebody is called so"
+                f"{self.name}, row {row['row']}: the speaker {row['speaker']!r} is a placeholder, "
+                f"not a speaker ({count_text}); give the speaker, remove the row, or list it in a "
+                "table of speakers if it is the id of a speaker"
             )
             raise DataError(msg)
 
@@ -207,9 +206,8 @@ class SpeakerPattern(Utterances):
         if speaker.null_count():
             unmatched = ids.filter(speaker.is_null())
             msg = (
-                f"{name}: {listed_ids(unmatched, ids, noun)} are not as --utterances "
-                f"{self.name!r} has "
-                "them; correct it, or give a table of utterances"
+                f"{name}: {listed_ids(unmatched, ids, noun)} do not match the pattern --utterances "
+                f"{self.name!r}; correct it, or give a table of utterances"
             )
             raise DataError(msg)
         return parts.with_columns(speaker=speaker)

@@ -176,13 +176,14 @@ def _combined_grouping(
             group_name for group_name in group_names if group_names.count(group_name) > 1
         )
         msg = (
-            f"{option} {name}: two groups would be named {repeated_name!r}; take the + out of "
-            "the values"
+            f"{option} {name}: two groups would be named {repeated_name!r}; remove the + from the "
+            "values"
         )
         raise ConfigError(msg)
     if POOLED in group_names:
         msg = (
-            f"{option} {name}: a group is named {POOLED!r}, as the row of all groups is; rename it"
+            f"{option} {name}: a group is named {POOLED!r}, which is the name of the row of "
+            "all groups; rename it"
         )
         raise ConfigError(msg)
     is_kept_combination = np.isin(combinations, used_combinations)
@@ -318,9 +319,8 @@ class AttributeLookup:
                 raise DataError(msg)
         if not speaker_columns and not recording_columns:
             msg = (
-                "no attribute of anybody is known to group by; give a table of people with "
-                "--speakers, one of recordings with --utterances, or name a column of the trials "
-                "with --by"
+                "no attribute is known to group by; give a speaker table with --speakers, one of "
+                "recordings with --utterances, or name a column of the trials with --by"
             )
             raise DataError(msg)
         if not groupable:
@@ -475,8 +475,8 @@ class AttributeLookup:
         for trials in self.sets:
             if key not in trials.attribute_values:
                 msg = (
-                    f"{self.option} {attribute.name!r}: {trials.name} has no such "
-                    "column, but other trials have; group by what all of them have"
+                    f"{self.option} {attribute.name!r}: {trials.name} has no such column, but "
+                    "other trials have; group by an attribute that all of them have"
                 )
                 raise ConfigError(msg)
         banded = distinct_numbers(

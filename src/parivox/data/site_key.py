@@ -77,9 +77,8 @@ class SiteKey:
             raise ConfigError(msg) from error
         if not MIN_KEY_BYTES <= len(secret) <= MAX_KEY_BYTES:
             msg = (
-                f"--key {path}: contains {len(secret)} bytes, a key has {MIN_KEY_BYTES} to "
-                f"{MAX_KEY_BYTES}; "
-                f"{_NEW_KEY_REMEDY}"
+                f"--key {path}: contains {len(secret)} bytes, but a key has {MIN_KEY_BYTES} to "
+                f"{MAX_KEY_BYTES}; {_NEW_KEY_REMEDY}"
             )
             raise ConfigError(msg)
         if len({*secret}) < _MIN_DISTINCT_BYTES:

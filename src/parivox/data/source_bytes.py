@@ -228,9 +228,8 @@ def _guessed_encoding(readings: Mapping[str, str], name: str, location: str) -> 
         return encoding
     if not readings:
         msg = (
-            f"{location}, and in none of the encodings that are looked for does it make "
-            "words; name "
-            "its encoding with --encoding, for example --encoding cp1252, or save it as UTF-8"
+            f"{location}, and no other encoding that was tried makes words of it; name its "
+            "encoding with --encoding, for example --encoding cp1252, or save it as UTF-8"
         )
         raise DataError(msg)
     shown = ", ".join(
@@ -238,8 +237,8 @@ def _guessed_encoding(readings: Mapping[str, str], name: str, location: str) -> 
         for candidate, word in list(readings.items())[:_MAX_READINGS_SHOWN]
     )
     msg = (
-        f"{location}, and what it says may be {shown}; name the right one with --encoding, for "
-        f"example --encoding {next(iter(readings))}, or save it as UTF-8"
+        f"{location}, and may read {shown}; name the right one with --encoding, for example "
+        f"--encoding {next(iter(readings))}, or save it as UTF-8"
     )
     raise DataError(msg)
 
@@ -407,7 +406,7 @@ def read_content(source: str | os.PathLike[str]) -> SourceBytes:
         raise DataError(msg) from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        msg = f"{path}: cannot be read ({reason}); check the name and your rights"
+        msg = f"{path}: cannot be read ({reason}); check the name and your permissions"
         raise DataError(msg) from error
 
 
@@ -479,8 +478,8 @@ def check_unpacked(unpacked_chunks: int, packed: int, name: str) -> None:
     if unpacked_chunks > FREELY_UNPACKED_BYTES and unpacked_chunks > MAX_UNPACKING_RATIO * packed:
         msg = (
             f"{name}: takes {unpacked_chunks >> 20:,} MiB and more once unpacked, over "
-            f"{MAX_UNPACKING_RATIO} times "
-            "its size, as no table does; if it is one, unpack it and give that"
+            f"{MAX_UNPACKING_RATIO} times its size, which no table does; if it is one, unpack it "
+            "and give the unpacked file"
         )
         raise DataError(msg)
 
@@ -501,9 +500,8 @@ def _limited_chunks(chunks: Iterable[bytes], packed: _HashedFile, name: str) -> 
         ):
             msg = (
                 f"{name}: takes {size >> 20:,} MiB and more once unpacked, for which "
-                f"{temporary_folder} has no "
-                "room; free some of its disk, or name a folder on another in the environment "
-                "variable TMPDIR"
+                f"{temporary_folder} has no room; free disk space, or name a folder on another "
+                "disk in the environment variable TMPDIR"
             )
             raise DataError(msg)
         yield chunk

@@ -136,15 +136,15 @@ class SpeakerCounts:
             for property_name, expected in reference.shared_properties().items():
                 if expected != properties[property_name]:
                     msg = (
-                        f"speaker counts with other {property_name} do not add up; make all with "
-                        "the same"
+                        f"speaker counts with other {property_name} cannot be added up; make all "
+                        "with the same"
                     )
                     raise ConfigError(msg)
             row_sums.add(counts.columns)
         sources = sorted(source for counts in checked_counts for source in counts.sources)
         if len(set(sources)) < len(sources):
             msg = (
-                "two files of speaker counts are of the same trials, which would count twice; "
+                "two files of speaker counts contain the same trials, which would count twice; "
                 "leave out one"
             )
             raise ConfigError(msg)
@@ -545,7 +545,7 @@ def _check_kind(reference: SpeakerCounts, compared: SpeakerCounts) -> None:
     """Refuse to add speaker counts of a site to those of the speakers of a table."""
     if bool(reference.sites) != bool(compared.sites):
         names = f"{reference.name} and {compared.name}"
-        msg = f"{names}: describe speakers in different ways; make both with one key"
+        msg = f"{names}: were made with different settings for speakers; make both with one key"
         raise ConfigError(msg)
 
 
@@ -560,8 +560,8 @@ def _aligned_by_name(several_counts: Sequence[SpeakerCounts]) -> list[SpeakerCou
                 counts.kdf or "none, as of Parivox 0.2.0" for counts in (reference, compared)
             )
             msg = (
-                f"{pair_names}: their keys were derived in different ways ({derivations}), so that "
-                "nobody is known to be in both; count both with one version of Parivox"
+                f"{pair_names}: their keys were derived in different ways ({derivations}), so "
+                "speakers in both cannot be recognised; count both with one version of Parivox"
             )
             raise ConfigError(msg)
         if reference.are_blocks != compared.are_blocks:
@@ -572,16 +572,16 @@ def _aligned_by_name(several_counts: Sequence[SpeakerCounts]) -> list[SpeakerCou
             raise ConfigError(msg)
         if not reference.are_blocks and reference.sites != compared.sites:
             msg = (
-                f"{pair_names}: were made with different keys, so that nobody is known to be in "
-                "both; make both with one key, or, where nobody is, with --blocks"
+                f"{pair_names}: were made with different keys, so speakers in both cannot be "
+                "recognised; make both with one key or, if no speaker is in both, with --blocks"
             )
             raise ConfigError(msg)
         for counts in several_counts[:i] if reference.are_blocks else ():
             if set(counts.sites) & set(compared.sites) and counts.names != compared.names:
                 msg = (
-                    f"{counts.name} and {compared.name}: are blocks of other speakers by one key, "
-                    "so that who is in both would be two people; count the trials of both in one "
-                    "file, or, where nobody is in both, with different keys"
+                    f"{counts.name} and {compared.name}: have blocks of different speakers made "
+                    "with one key, so a speaker in both would count as two; count the trials of "
+                    "both in one file or, if no speaker is in both, with different keys"
                 )
                 raise ConfigError(msg)
     names = np.unique(np.concatenate([counts.names for counts in several_counts]))

@@ -110,7 +110,9 @@ class Table:
         """
         lengths = {name: len(cells[name]) for name in columns}
         if len(set(lengths.values())) > 1:
-            msg = f"columns of a table have different lengths ({lengths}); give one length"
+            msg = (
+                f"columns of a table have different lengths ({lengths}); give columns of one length"
+            )
             raise DataError(msg)
         series = []
         for name, kind in columns.items():

@@ -482,7 +482,7 @@ class TrialSet:
         condition = " and ".join(f"{name}={', '.join(wanted)}" for name, wanted in values.items())
         conditions = [{"attribute": name, "values": [*wanted]} for name, wanted in values.items()]
         if not n:
-            msg = f"--only {condition}: none of the {self.n_trials:,} trials of {self.name} is so"
+            msg = f"--only {condition}: none of the {self.n_trials:,} trials of {self.name} matches"
             raise ConfigError(msg)
         unscored_notes = (*UNSCORED_OF_CLASS, UNSCORED_TESTS)
         note = DataNote(

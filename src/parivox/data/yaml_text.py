@@ -159,7 +159,7 @@ def read_yaml(text: str, name: str) -> YamlNode | None:
     except yaml.YAMLError as error:
         raise ConfigError(_syntax_error(error, text, name)) from error
     except ValueError as error:  # a version of thousands of digits
-        msg = f"{name}: is not YAML ({error!s:.100}); take out what begins with %"
+        msg = f"{name}: is not YAML ({error!s:.100}); remove lines that begin with %"
         raise ConfigError(msg) from error
     return root
 
@@ -170,7 +170,7 @@ def _parsed_node(parser: Any, name: str, depth: int) -> YamlNode:
     if event.anchor is not None or event.tag is not None:  # an alias has an anchor, too
         msg = (
             f"{where}: contains an anchor, an alias or a tag (& * !), which are not read; write "
-            "the values out, and put texts that begin so in quotes"
+            "the values out, and put texts that begin with these characters in quotes"
         )
         raise ConfigError(msg)
     if isinstance(event, yaml.ScalarEvent):

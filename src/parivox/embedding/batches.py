@@ -121,8 +121,8 @@ def embed_batch(
     shapes = {vector.shape for vector in vectors.values()}
     if len(shapes) > 1:
         msg = (
-            f"{system.name}: makes embeddings of different shapes, {sorted(shapes)}; those of a "
-            "system must be alike"
+            f"{system.name}: makes embeddings of different shapes, {sorted(shapes)}; a system must "
+            "make embeddings of one shape"
         )
         raise DataError(msg)
     no_vectors = np.empty((0, 1, 0), dtype=np.float32)

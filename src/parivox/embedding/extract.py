@@ -202,7 +202,7 @@ def embed(
     if ray is not None:
         check_address(ray)
         if workers is not None:
-            msg = "--ray and --workers both choose who embeds; give one of them"
+            msg = "--ray and --workers both set where recordings are embedded; give one of them"
             raise ConfigError(msg)
     choice = parse_channel(channel)
     check_decoders()
@@ -224,7 +224,10 @@ def embed(
     with stage("loading the system"):
         loaded = load()
     if not isinstance(loaded, EmbeddingSystem):
-        msg = f"{loaded.name}: makes no embeddings but compares recordings; give it to score"
+        msg = (
+            f"{loaded.name}: compares recordings itself and makes no embeddings; use it with "
+            "parivox score"
+        )
         raise ConfigError(msg)
     options = {"longest_seconds": longest_seconds}
     runner: Runner = Processes(workers or processor_count())

@@ -53,7 +53,7 @@ class FrontEnd:
         if samples.size < self.least_samples:
             msg = (
                 f"the front end {self.name} got {samples.size} samples and needs at least "
-                f"{self.least_samples}; leave out recordings that short"
+                f"{self.least_samples}; leave out shorter recordings"
             )
             raise DataError(msg)
         return self.features(samples).astype(np.float32, copy=False)

@@ -178,7 +178,7 @@ def _check_ids(table: pl.DataFrame, name: str) -> None:
 
 def _read_kaldi_source(scp: Path, name: str, user_columns: Mapping[str, str]) -> Source:
     if user_columns:
-        msg = f"{name}: is a list of Kaldi's, without columns; leave --columns out, or give a table"
+        msg = f"{name}: is a Kaldi list, which has no columns; leave --columns out, or give a table"
         raise ConfigError(msg)
     table = pl.DataFrame(read_data_folder(scp), schema=COLUMNS)
     return Source(name, table, speaker_by="utt2spk" if table["speaker"].count() else "")
@@ -316,8 +316,8 @@ def _read_table_source(
     reserved_columns = [c for c in attribute_columns if c.startswith("_")]
     if reserved_columns:
         msg = (
-            f"{name}: column {reserved_columns[0]!r}: begins with an underscore, as "
-            "Parivox's own do; rename it"
+            f"{name}: column {reserved_columns[0]!r}: begins with an underscore, which is reserved "
+            "for Parivox; rename it"
         )
         raise DataError(msg)
     table = table.with_columns(
@@ -502,7 +502,7 @@ def read_data_folder(scp: Path) -> list[dict[str, object]]:
     if speaker:
         for row in recordings:
             if row["utterance"] not in speaker:
-                msg = f"{owners}: has no line of {row['utterance']!r}; add its speaker"
+                msg = f"{owners}: has no line for {row['utterance']!r}; add its speaker"
                 raise DataError(msg)
             row["speaker"] = speaker[str(row["utterance"])]
     return recordings
@@ -516,8 +516,9 @@ def _resolve_scp_line(scp: Path, number: int, value: str) -> dict[str, object]:
             value, channel = piped_file(value)
         except ValueError as error:
             msg = (
-                f"{scp}: line {number}: its pipe is not run, and is more than a file unpacked by "
-                f"sph2pipe, flac, sox or ffmpeg: {error}; run it once into a file, and name that"
+                f"{scp}: line {number}: its pipe does more than unpack a file with sph2pipe, flac, "
+                f"sox or ffmpeg, and is not run: {error}; run it yourself, and name the file that "
+                "it writes"
             )
             raise DataError(msg) from error
     path = Path(value)

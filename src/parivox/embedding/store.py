@@ -92,8 +92,8 @@ class Store:
             raise DataError(msg) from error
         if vectors.dtype != np.float32 or vectors.ndim != 3:
             msg = (
-                f"{path}: contains {vectors.dtype} of shape {vectors.shape}, not float32 of "
-                "three axes"
+                f"{path}: contains {vectors.dtype} of shape {vectors.shape}, but must contain "
+                "float32 with three axes"
             )
             raise DataError(msg)
         return vectors
@@ -121,7 +121,10 @@ def find_store(path: Path) -> Store | None:
             check_decodes(UndecodedTable(str(table_path), "parquet", table_path))
             table = pl.read_parquet(table_path)
     except (*_UNREADABLE, *ENGINE_ERRORS) as error:
-        msg = f"{path}: is not a whole store of embeddings ({_short(error)}); embed again elsewhere"
+        msg = (
+            f"{path}: is not a complete store of embeddings ({_short(error)}); embed again "
+            "elsewhere"
+        )
         raise DataError(msg) from error
     if version != VERSION:
         msg = (
@@ -172,7 +175,7 @@ def check_store(path: str | os.PathLike[str]) -> Store:
             raise DataError(msg)
     rows = store.table.filter(pl.col("row") >= 0)["row"]
     if not np.array_equal(rows.to_numpy(), np.arange(len(store.vectors))):
-        msg = f"{path}: its recordings and embeddings do not belong together; embed again elsewhere"
+        msg = f"{path}: its recordings do not match its embeddings; embed again into another folder"
         raise DataError(msg)
     return store
 

@@ -155,8 +155,8 @@ def _mismatch_error(
     """Return the error of shards that do not add up to their list."""
     if twice is None:
         return DataError(
-            f"{plan.folder}: its parts do not add up to their files (to {n_counted:,} trials of "
-            f"{n_in_files:,}); remove the parts, and run them again"
+            f"{plan.folder}: the shards do not add up to their files ({n_counted:,} trials of "
+            f"{n_in_files:,}); remove the shards, and run them again"
         )
     pair, first_place, second_place = twice
     rows = pair_location(first_place.path, first_place.row, second_place.path, second_place.row)
@@ -166,9 +166,9 @@ def _mismatch_error(
         else ", as each sets aside what conflicts within it"
     )
     return DataError(
-        f"{rows}: the same trial {pair} is counted in both parts {first_place.shard} and "
-        f"{second_place.shard}{conflict_note}; remove one of the rows, "
-        "and plan again in a new folder"
+        f"{rows}: the same trial {pair} is counted in both shards {first_place.shard} and "
+        f"{second_place.shard}{conflict_note}; remove one of the rows, and plan again in a new "
+        "folder"
     )
 
 
@@ -225,14 +225,16 @@ def _shard_files(plan: Plan, name: str) -> list[str]:
         else:
             (damaged if name in record.hashes else missing).append(number)
     if foreign:
-        msg = f"{plan.folder}: {', '.join(sorted(foreign))} are not parts of this plan; remove them"
+        msg = (
+            f"{plan.folder}: {', '.join(sorted(foreign))} are not shards of this plan; remove them"
+        )
         raise DataError(msg)
     if error_by_shard:
         raise failed_shards_error(error_by_shard)
     for state, numbers in (("damaged", damaged), ("missing", missing)):
         if numbers:
             msg = (
-                f"{plan.folder}: {name.partition('.')[2]} of {len(numbers)} of {len(plan)} parts "
+                f"{plan.folder}: {name.partition('.')[2]} of {len(numbers)} of {len(plan)} shards "
                 f"are {state} ({shard_list(numbers)}); run them again"
             )
             raise DataError(msg)

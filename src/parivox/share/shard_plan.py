@@ -122,7 +122,7 @@ class Plan:
         return len(self.shards)
 
     def __repr__(self) -> str:
-        return f"<plan of {self.n_rows:,} rows in {len(self)} parts, {self.folder}>"
+        return f"<plan of {self.n_rows:,} rows in {len(self)} shards, {self.folder}>"
 
     @property
     def scores(self) -> list[str]:
@@ -148,11 +148,11 @@ class Plan:
         texts = [_rows_text(rows) for rows in shard[:_MAX_DESCRIBED_FILES]]
         if len(shard) > _MAX_DESCRIBED_FILES:
             texts.append(f"and of {len(shard) - _MAX_DESCRIBED_FILES:,} more files")
-        return f"part {number} of {len(self)} ({', '.join(texts)})"
+        return f"shard {number} of {len(self)} ({', '.join(texts)})"
 
     def _check(self, number: int) -> None:
         if not 1 <= number <= len(self):
-            msg = f"--shard {number}: the plan has {len(self)} parts; give 1 to {len(self)}"
+            msg = f"--shard {number}: the plan has {len(self)} shards; give 1 to {len(self)}"
             raise ConfigError(msg)
 
     @property
@@ -241,8 +241,8 @@ class Plan:
 def _check_same(input_file: Mapping[str, Any], sha256: str) -> None:
     if input_file["sha256"] != sha256:
         msg = (
-            f"{input_file['path']}: is not what it was when the parts were planned; "
-            "plan again in a new folder, or put the file back"
+            f"{input_file['path']}: has changed since the shards were planned; plan again in a new "
+            "folder, or restore the file"
         )
         raise DataError(msg)
 
@@ -370,8 +370,8 @@ def read_plan(folder: str | os.PathLike[str]) -> Plan:
     is_readable = document.get("parivox_shards") in {PLAN_VERSION, _ONE_FILE_PLAN_VERSION}
     if not is_readable or document.get("parivox") != __version__:
         msg = (
-            f"{path}: was made by Parivox {document.get('parivox')}, this is {__version__}; "
-            "run all parts with one version, or plan again"
+            f"{path}: was made by Parivox {document.get('parivox')}, this is {__version__}; run "
+            "all shards with one version, or plan again"
         )
         raise DataError(msg)
     if document.get("id") != _plan_id(document):
@@ -470,7 +470,7 @@ def damaged_file_error(path: Path) -> DataError:
         PLAN_FILE: "plan again in a new folder",
         THRESHOLDS_FILE: "remove it, and merge again",
     }
-    hint = hint_by_file.get(path.name, "remove it, and run that part again")
+    hint = hint_by_file.get(path.name, "remove it, and run that shard again")
     return DataError(f"{path}: is damaged; {hint}")
 
 
@@ -498,7 +498,7 @@ def _name_and_paths(scores: Any) -> tuple[tuple[str, str], list[str]]:
     name: Any = None
     if isinstance(scores, dict):
         if not scores:
-            msg = "scores: are of no system; name at least one file"
+            msg = "scores: an empty mapping names no system; name at least one file"
             raise ConfigError(msg)
         if len(scores) != 1:
             named_system = next(filter(None, scores), "")
@@ -513,17 +513,20 @@ def _name_and_paths(scores: Any) -> tuple[tuple[str, str], list[str]]:
         ((name, scores),) = scores.items()
     paths = list(scores) if isinstance(scores, (list, tuple)) else [scores]
     if not paths:
-        msg = "scores: are an empty list; name at least one file"
+        msg = "scores: the list is empty; name at least one file"
         raise ConfigError(msg)
     for path in paths:
         if not isinstance(path, (str, os.PathLike)) or os.fspath(path) == "-":
-            msg = "scores of an audit in parts are files, which every part reads; name them"
+            msg = (
+                "scores of an audit in shards must be files, which every shard reads; name the "
+                "files"
+            )
             raise ConfigError(msg)
         if holds_counts(path) or holds_speaker_counts(path):
             content = "score counts" if holds_counts(path) else "speaker counts"
             msg = (
-                f"{os.fspath(path)}: contains {content}, which parivox audit takes; "
-                "parts are of scores"
+                f"{os.fspath(path)}: contains {content}, which parivox audit takes; a plan of "
+                "shards takes scores"
             )
             raise ConfigError(msg)
     system_and_list = split_name(name) if name else ("", "")
@@ -537,28 +540,31 @@ def _check_shardable(audit_options: AuditOptions) -> None:
     described = option_fields(AuditOptions)
     for name in _WHOLE_LIST_OPTIONS:
         if described[name].is_given(getattr(audit_options, name)):
-            msg = f"{described[name].flag}: takes all trials at once; leave it out, or audit them"
+            msg = (
+                f"{described[name].flag}: needs all trials at once; leave it out, or use parivox "
+                "audit"
+            )
             raise ConfigError(msg)
     if not audit_options.bins:
         msg = (
-            "--bins exact: parts are tallied at bins of scores; leave it out, or give how many, "
-            "for example --bins 20000"
+            "--bins exact: shards count speakers in bins of scores; leave it out, or give the "
+            "number of bins, for example --bins 20000"
         )
         raise ConfigError(msg)
     if audit_options.speaker_ids != NEVER:
         msg = "--speaker-ids: counts contain no ids of speakers; leave it out"
         raise ConfigError(msg)
     if not audit_options.by and audit_options.groups is None:
-        msg = "--by: parts cannot choose what to group by; name it, for example --by gender"
+        msg = "--by: shards have no default grouping; name one, for example --by gender"
         raise ConfigError(msg)
     if audit_options.speakers is None and audit_options.utterances is None:
-        msg = "--speakers: parts know the speakers of one table; give it"
+        msg = "--speakers: shards need a speaker table; give one"
         raise ConfigError(msg)
     for name in _TABLES:
         option_value = getattr(audit_options, name)
         is_path = isinstance(option_value, (str, os.PathLike)) or is_pattern(option_value)
         if option_value is not None and not is_path:
-            msg = f"{described[name].flag}: every part reads it; give a path"
+            msg = f"{described[name].flag}: every shard reads this file; give a path"
             raise ConfigError(msg)
     Options(**vars(audit_options))  # which checks them all
 

@@ -50,7 +50,7 @@ class ShardRecord:
         for field, expected in (("plan", plan.id), ("shard", number), ("parivox", __version__)):
             if document.get(field) != expected:
                 owner = "another version" if field == "parivox" else f"another {field}"
-                msg = f"{path}: is of {owner}; remove {path.parent.name}, and run that part again"
+                msg = f"{path}: is of {owner}; remove {path.parent.name}, and run that shard again"
                 raise DataError(msg)
         try:
             return cls(
@@ -94,7 +94,7 @@ def failed_shards_error(error_by_shard: Mapping[int, str]) -> DataError:
     first_shard, *other_shards = sorted(error_by_shard)
     message = error_by_shard[first_shard]
     if other_shards:
-        message += f" (parts that failed so, too: {shard_list(other_shards)})"
+        message += f" (shards that failed in the same way: {shard_list(other_shards)})"
     return DataError(message)
 
 

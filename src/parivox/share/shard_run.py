@@ -80,7 +80,7 @@ def run_shard(
     plan = read_plan(folder)
     home = plan.home(number)
     if home.is_symlink():
-        msg = f"{home}: is a link, and what it leads to may be another's; remove it"
+        msg = f"{home}: is a link to a file that may belong to another program; remove the link"
         raise ConfigError(msg)
     with explain_write_errors(str(home), "folder"):
         home.mkdir(exist_ok=True)
@@ -217,7 +217,7 @@ def run(
     ShardsRunCommand(folder=folder, shard=shard, workers=workers, ray=ray)  # which checks them
     n_runners = [shard is not None, workers != 1, ray is not None].count(True)
     if n_runners > 1:
-        msg = "--shard, --workers and --ray all choose who runs the parts; give one of them"
+        msg = "--shard, --workers and --ray all set where the shards run; give one of them"
         raise ConfigError(msg)
     runner: Runner = CurrentProcess() if workers == 1 else Processes(workers)
     if ray is not None:
@@ -239,15 +239,15 @@ def _shard_number(plan: Plan, text: str) -> int:
     number_text, slash, total_text = text.partition("/")
     if not slash or not number_text.strip().isdecimal() or not total_text.strip().isdecimal():
         msg = (
-            f"--shard {text}: is not a part; give its number and that of all, for example "
-            f"7/{len(plan)}"
+            f"--shard {text}: is not a shard; give its number and the number of all shards, for "
+            f"example 7/{len(plan)}"
         )
         raise ConfigError(msg)
     n_shards = len(plan)
     if int(total_text) != n_shards:
         msg = (
-            f"--shard {text}: the plan has {n_shards} parts, not {int(total_text)}; "
-            f"give 1/{n_shards} to {n_shards}/{n_shards}"
+            f"--shard {text}: the plan has {n_shards} shards, not {int(total_text)}; give "
+            f"1/{n_shards} to {n_shards}/{n_shards}"
         )
         raise ConfigError(msg)
     return int(number_text)
@@ -258,7 +258,7 @@ def _run_all(
 ) -> None:
     """Run every shard once; if some fail by their rows, run the others before raising."""
     error_by_shard: dict[int, str] = {}
-    with stage(stage_name, len(plan), "parts") as progress_stage:
+    with stage(stage_name, len(plan), "shards") as progress_stage:
         for finished in run_shards(range(1, len(plan) + 1)):
             progress_stage.add()
             if finished.error:

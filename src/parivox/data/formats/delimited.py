@@ -257,8 +257,7 @@ def check_text(content: SourceBytes) -> None:
         raise DataError(msg)
     if b"\r" in head.strip() and b"\n" not in head:
         msg = (
-            f"{name}: its lines end as on an old Mac, in CR alone; "
-            "save it with line ends of today, LF or CR LF"
+            f"{name}: its lines end in CR alone, as on old Macs; save it with line ends LF or CR LF"
         )
         raise DataError(msg)
 
@@ -463,9 +462,9 @@ def _first_doubtful_quote(text: bytes, first_row: int, separator: str, width: in
 
 def _stray_quote_error(name: str, row: int) -> StrayQuote:
     return StrayQuote(
-        f'{name}, row {row}: a cell that begins with a quote (") goes on behind the end of the '
-        "cell or of the line, but without quotes each line has as many cells as the header; if "
-        "quotes are signs as others are, give --quotes none, else repair the row"
+        f'{name}, row {row}: a cell in quotes (") does not end with them, or not on its line, but '
+        "each line has as many cells as the header; if quotes are ordinary characters, give "
+        "--quotes none, otherwise repair the row"
     )
 
 
@@ -482,8 +481,8 @@ def _parse_by_record(
             row = first_row + reader.line_num
     except csv.Error as error:
         msg = (
-            f'{name}, row {row}: a cell that begins with a quote (") has no end, or goes on behind '
-            "it; repair the row or, if quotes are signs as others are, give --quotes none"
+            f'{name}, row {row}: a cell in quotes (") does not end with them; repair the row or, '
+            "if quotes are ordinary characters, give --quotes none"
         )
         raise StrayQuote(msg) from error
     return pl.DataFrame(records, schema=dict.fromkeys(types, pl.String), orient="row")

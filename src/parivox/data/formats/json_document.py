@@ -42,8 +42,8 @@ def with_one_record_a_line(content: SourceBytes) -> SourceBytes:
         return content
     if content.size > _MAX_BYTES:
         msg = (
-            f"{content.name}: is one JSON document of more than {_MAX_BYTES >> 20} MiB; write a "
-            "record a line, as jq -c does"
+            f"{content.name}: is one JSON document of more than {_MAX_BYTES >> 20} MiB; write one "
+            "record per line, for example with jq -c"
         )
         raise DataError(msg)
     with content.open() as file:
@@ -51,9 +51,8 @@ def with_one_record_a_line(content: SourceBytes) -> SourceBytes:
     is_document, document = _decode(text, content.name)
     if isinstance(document, list) and any(isinstance(row, list) for row in document):
         msg = (
-            f"{content.name}: contains rows of values without the names of their columns; write "
-            "them "
-            'with their names, as to_json(orient="records") of pandas does'
+            f"{content.name}: contains rows of values without column names; write the names with "
+            'the values, as to_json(orient="records") of pandas does'
         )
         raise DataError(msg)
     records = _records(document) if is_document else []

@@ -118,7 +118,10 @@ def _refuse_line(content: SourceBytes, row: int, line: str) -> NoReturn:
         remedy += "; NaN and Infinity are none of JSON's numbers"
     elif row == head_lines(content.head)[0][0]:
         remedy = f"write one per line, as jq -c '.[]' {content.name} does of a list of them"
-    msg = f"{content.name}, row {row}: is not a JSON object as others are: {line[:60]!r}; {remedy}"
+    msg = (
+        f"{content.name}, row {row}: is not a JSON object, but other rows are: {line[:60]!r}; "
+        f"{remedy}"
+    )
     raise DataError(msg)
 
 

@@ -344,7 +344,10 @@ class CallableSystem:
             if self.is_batched
             else "a vector (dimension), or one for each crop (crop, dimension), of each waveform"
         )
-        msg = f"system {self.name} gave {fault}; it must give {expectation}, always of one size"
+        msg = (
+            f"system {self.name} gave {fault}; it must give {expectation}, of the same size for "
+            "each recording"
+        )
         raise ConfigError(msg)
 
 
@@ -431,8 +434,8 @@ def _checked_protocol_system(
         missing = [key for key in protocol.__annotations__ if not hasattr(candidate, key)]
         if missing:
             msg = (
-                f"system {name} has {' and '.join(methods)} and lacks {', '.join(missing)}, by "
-                "which it is run and recorded; add what is missing"
+                f"system {name} has {' and '.join(methods)} and lacks {', '.join(missing)}, which "
+                "Parivox calls; add what is missing"
             )
             raise ConfigError(msg)
         if sample_rate not in {None, candidate.sample_rate}:

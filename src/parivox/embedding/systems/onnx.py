@@ -109,7 +109,7 @@ def _session(path: Path, device: str) -> Any:
         is_there = provider in session.get_providers()  # it falls back without a word
     if not is_there:
         msg = (
-            f"no {device.upper()} device is there for onnxruntime; leave --device out to run on "
+            f"no {device.upper()} device is available to onnxruntime; leave --device out to run on "
             "the CPU, or install onnxruntime-gpu"
         )
         raise ConfigError(msg)
@@ -196,8 +196,8 @@ def _complete_declaration(
     rate = sample_rate or complete.sample_rate or (front.sample_rate if front else 16_000)
     if front is not None and rate != front.sample_rate:
         msg = (
-            f"{path}: {rate:,} Hz do not go with the front end {front.name}, which takes "
-            f"{front.sample_rate:,}; leave the rate out, recordings are resampled"
+            f"{path}: {rate:,} Hz do not fit the front end {front.name}, which takes "
+            f"{front.sample_rate:,} Hz; leave out the rate, as recordings are resampled"
         )
         raise ConfigError(msg)
     return replace(complete, sample_rate=rate)

@@ -69,8 +69,8 @@ def read(path: str | os.PathLike[str]) -> tuple[pl.Series, Vectors]:
     twice = utterances.filter(utterances.is_duplicated())
     if len(twice):
         msg = (
-            f"{path}: has {twice.n_unique():,} of its ids more than once, as {twice[0]!r}; keep "
-            "one vector of each"
+            f"{path}: contains {twice.n_unique():,} ids more than once, for example {twice[0]!r}; "
+            "keep one vector of each"
         )
         raise DataError(msg)
     return utterances, rows[:, None]
@@ -136,7 +136,7 @@ def _rows(ids: Sequence[Any], vectors: Any, path: Path) -> Vectors:
     if vectors.ndim != 2 or vectors.dtype.kind not in "fiu" or not vectors.shape[1]:
         msg = (
             f"{path}: its vectors are an array of {vectors.dtype} of shape {vectors.shape}, "
-            "expected numbers of shape (recordings, dimension); save them so"
+            "expected numbers of shape (recordings, dimension); save them in this shape"
         )
         raise DataError(msg)
     if len(ids) != len(vectors):
@@ -175,7 +175,7 @@ def _read_npy(path: Path) -> tuple[Sequence[Any], Any]:
     id_file = next((candidate for candidate in candidates if candidate.is_file()), None)
     if id_file is None:
         msg = (
-            f"{path}: contains vectors and no ids; write them, a line for each row, into "
+            f"{path}: contains vectors without ids; write the ids, one line per row, into "
             f"{stem.name}.txt in the same folder"
         )
         raise DataError(msg)
@@ -286,7 +286,10 @@ def read_ark(path: Path) -> IdsAndVectors:
         if position == len(data):
             break
         if blank < 0:
-            msg = f"{path}: ends after {len(ids):,} vectors, at byte {position:,}; copy it whole"
+            msg = (
+                f"{path}: ends after {len(ids):,} vectors, at byte {position:,}; copy the whole "
+                "file"
+            )
             raise DataError(msg)
         ids.append(_text(data[position:blank], path))
         vector, position = _binary_or_text_vector(data, blank + 1, f"{path}: vector of {ids[-1]!r}")
@@ -351,9 +354,7 @@ def _binary_or_text_vector(
     size = int.from_bytes(data[position + 6 : start], "little", signed=True)
     end = start + size * kind.itemsize
     if size < 1 or end > len(data):
-        msg = (
-            f"{subject} has {size:,} numbers, of which the file does not contain all; copy it whole"
-        )
+        msg = f"{subject} has {size:,} numbers, but the file ends before them; copy the whole file"
         raise DataError(msg)
     return np.frombuffer(data, kind, size, start).astype(np.float32), end
 

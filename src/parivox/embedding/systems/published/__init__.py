@@ -182,9 +182,9 @@ class PublishedSystem(NetworkSystem):
         except torch.cuda.OutOfMemoryError as error:  # which is no failure of the recording
             n_excerpts, frames = features.shape[:2]
             msg = (
-                f"{self.name}: the memory of the device {self.device} does not hold {n_excerpts} x "
-                f"{frames:,} frames; try fewer --workers, or a shorter --longest; what is finished "
-                "is kept"
+                f"{self.name}: the memory of the device {self.device} is too small for "
+                f"{n_excerpts} x {frames:,} frames (finished recordings are kept); try fewer "
+                "--workers, or a shorter --longest"
             )
             raise DataError(msg) from error
         vectors: NDArray[np.float32] = out.cpu().numpy()
@@ -242,7 +242,7 @@ def load_published(
         network.to(device)
     except (RuntimeError, AssertionError):
         missing_device = "no CUDA device" if device == "cuda" else f"no device {device!r}"
-        msg = f"{missing_device} is there for torch; leave --device out to run on the CPU"
+        msg = f"{missing_device} is available to torch; leave --device out to run on the CPU"
         raise ConfigError(msg) from None
     provenance = {
         "system": name,
