@@ -6,7 +6,7 @@
 #   qsub -N tallies -hold_jid found -t 1-32 sge_array.sh run/ 32
 #   qsub -N merged -hold_jid tallies -cwd -V -b y parivox shards merge run/ --out audit/
 #
-# Tasks that failed or were killed: the same lines again, as -t 7-7 if you like; the number of parts
+# Tasks that failed or were killed: the same lines again, as -t 7-7 if you like; the number of shards
 # stays 32, that of the plan. Run it where `parivox` is in the PATH, from the folder of run/.
 #$ -cwd
 #$ -V
@@ -14,7 +14,7 @@
 #$ -S /bin/bash
 #$ -l h_vmem=4G
 set -euo pipefail
-: "${2:?give the folder of the plan and its number of parts: sge_array.sh run/ 32}"
+: "${2:?give the folder of the plan and its number of shards: sge_array.sh run/ 32}"
 if [ "${SGE_TASK_ID:-undefined}" = undefined ]; then
     echo "SGE_TASK_ID is not set: submit this with qsub -t" >&2
     exit 2

@@ -7,13 +7,13 @@
 #   sbatch --dependency=afterany:$tallies --wrap "parivox shards merge run/ --out audit/"
 #
 # Tasks that failed or were killed: the same lines again, as --array=7,19 if you like; the number of
-# parts stays 32, that of the plan. Run it where `parivox` is in the PATH, from the folder of run/.
+# shards stays 32, that of the plan. Run it where `parivox` is in the PATH, from the folder of run/.
 #SBATCH --job-name=parivox
 #SBATCH --cpus-per-task=1
 #SBATCH --mem=2G
 #SBATCH --time=02:00:00
 #SBATCH --requeue
 set -euo pipefail
-: "${2:?give the folder of the plan and its number of parts: slurm_array.sh run/ 32}"
+: "${2:?give the folder of the plan and its number of shards: slurm_array.sh run/ 32}"
 export POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1
 exec parivox shards run "$1" --shard "${SLURM_ARRAY_TASK_ID:?is not set: submit this with sbatch --array}/$2"

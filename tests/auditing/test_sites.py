@@ -174,7 +174,7 @@ def test_a_group_that_one_site_withholds_is_in_no_tally(simulate, shared):
         (
             {"blocks": 2},
             {"site": "north", "blocks": 2},
-            r"north\.tally and .*south\.tally: have blocks of different speakers made with one key, so",
+            r"north\.tally and .*south\.tally: have blocks of different speakers made with one key",
         ),
         (
             {"withhold": 0},
