@@ -50,6 +50,8 @@ class Searches:
         Higher means more alike.
     list_length : int or None
         Longest candidate list that the system returns; None if every list has the whole gallery.
+    candidate_rank : integer ndarray of shape (entry,) or None
+        Rank that the system gives each entry; None where the scores alone tell it.
     """
 
     mate: IntArray
@@ -58,6 +60,7 @@ class Searches:
     candidate: IntArray
     candidate_score: FloatArray
     list_length: int | None = None
+    candidate_rank: IntArray | None = None
 
     @classmethod
     def from_lists(
@@ -69,6 +72,7 @@ class Searches:
         mate: ArrayLike,
         gallery_size: ArrayLike,
         list_length: int | None = None,
+        rank: ArrayLike | None = None,
     ) -> Searches:
         """Check candidate lists and return them as searches.
 
@@ -85,6 +89,8 @@ class Searches:
             Persons enrolled in the gallery of the search.
         list_length : int, optional
             Longest list that the system returns, unless lists have the whole gallery.
+        rank : array_like of int, shape (entry,), optional
+            Ranks that the system itself gives, which then count in ties.
 
         Raises
         ------
@@ -141,7 +147,8 @@ class Searches:
                 "expected; give list_length for lists that do not have the whole gallery"
             )
             raise DataError(msg)
-        return cls(mates, sizes, searches, candidates, scores, list_length)
+        ranks = None if rank is None else np.asarray(rank, dtype=np.int64)
+        return cls(mates, sizes, searches, candidates, scores, list_length, ranks)
 
     @property
     def is_mated(self) -> NDArray[np.bool_]:
@@ -183,8 +190,14 @@ class Searches:
         Parameters
         ----------
         ties : {"pessimistic", "optimistic"}
-            Whether candidates with the score of the mate stand before or behind it.
+            Whether candidates with the score of the mate stand before or behind it; without effect
+            where the system itself gives ranks.
         """
+        if self.candidate_rank is not None:
+            own_ranks = np.zeros(self.mate.size, dtype=np.int64)
+            mate_entries = np.flatnonzero(self._entry_is_mate)
+            own_ranks[self.candidate_search[mate_entries]] = self.candidate_rank[mate_entries]
+            return own_ranks
         mate_scores = self.mate_score[self.candidate_search]
         stands_before = self.candidate_score > mate_scores
         if ties == "pessimistic":
@@ -207,6 +220,7 @@ class Searches:
             self.candidate[kept_entries],
             self.candidate_score[kept_entries],
             self.list_length,
+            None if self.candidate_rank is None else self.candidate_rank[kept_entries],
         )
 
     def counts(self, rank: int = 1) -> Counts:
