@@ -57,9 +57,9 @@ class SpeakerErrors(NamedTuple):
         return cast("ErrorsBySpeaker", self.by_class[TARGET])
 
     @property
-    def nontarget(self) -> ErrorsByPair:
-        """Return nontarget trials by pair of speakers."""
-        return cast("ErrorsByPair", self.by_class[NONTARGET])
+    def nontarget(self) -> ErrorsBySpeaker | ErrorsByPair:
+        """Return nontarget trials by pair of speakers; non-mated searches by probe speaker."""
+        return self.by_class[NONTARGET]
 
     def for_rate(self, rate: str) -> ErrorsBySpeaker | ErrorsByPair:
         """Return the errors of FPR, by pair of speakers, or of another rate, by speaker."""
@@ -98,7 +98,9 @@ def count_speaker_errors(
     units
         Whom uncertainty is measured over.
     """
-    error_types = ERROR_TYPES[: trials.n_classes]
+    error_types: Sequence[ErrorType] = ERROR_TYPES[: trials.n_classes]
+    if units.are_probe_speakers:
+        error_types = [error_type._replace(is_of_pairs=False) for error_type in error_types]
     cell_errors = [_ErrorSums(layout.n_cells, units, error_types) for layout in layouts]
     stratum_errors = [_ErrorSums(layout.n_strata, units, error_types) for layout in layouts]
     for placed in chunks:

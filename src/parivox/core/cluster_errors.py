@@ -97,6 +97,8 @@ class ErrorsBySpeaker(_ClusterErrors):
     n_cells : int
     in_blocks : bool
         Whether speakers are blocks of many, each a random sample of its group.
+    unknown_speaker : int
+        Number that stands for all people whom nobody knows; -1 where there is none.
     """
 
     speaker_fields = ("speaker",)
@@ -107,11 +109,20 @@ class ErrorsBySpeaker(_ClusterErrors):
     trials: NDArray[np.generic]
     n_cells: int
     in_blocks: bool = False
+    unknown_speaker: int = -1
 
     @property
     def has_unknown_speakers(self) -> NDArray[np.bool_]:
-        """Whether some speakers of each cell are unknown, shape (cell,): always False."""
-        return np.zeros(self.n_cells, dtype=np.bool_)
+        """Whether some speakers of each cell are unknown, shape (cell,)."""
+        is_incomplete = np.zeros(self.n_cells, dtype=np.bool_)
+        if self.unknown_speaker >= 0:
+            is_incomplete[self.cell[np.equal(self.speaker, self.unknown_speaker)]] = True
+        return is_incomplete
+
+    @property
+    def n_pairs(self) -> IntArray:
+        """Pairs of speakers of each cell, shape (cell,): none, as trials are of one speaker."""
+        return np.zeros(self.n_cells, dtype=np.int64)
 
     @property
     def cell_speakers(self) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]:

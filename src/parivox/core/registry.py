@@ -47,6 +47,10 @@ ALL_RATES = tuple(error_type.rate for error_type in ERROR_TYPES)
 RATES = ALL_RATES[:2]
 """Rates of bona fide trials, which every list has: the terms of measures that join two rates."""
 RATE_OF_CLASS = {error_type.trial_class: error_type.rate for error_type in ERROR_TYPES}
+IDENTIFICATION_RATES = {"fnir": "fnr", "fpir": "fpr"}
+"""Rates of searches, which count as trials do: mated ones as target, non-mated ones as nontarget
+trials (`parivox.core.identification`).
+"""
 BOTH = "fpr+fnr"
 UNIT_INTERVAL = (0.0, 1.0)
 """Bounds of a measure between 0 and 1."""

@@ -107,6 +107,22 @@ class Speakers:
             self._set_id_column(columns[0])
         return id_coverage(needed, pl.Series(self._ids, dtype=pl.String))
 
+    def with_unlisted(self, names: Sequence[str]) -> Speakers:
+        """Return a table with further speakers, of whom nothing is known, once ids are known."""
+        self._ensure_id_column()
+        first_row = int(self._table["row"].max() or 0) + 1  # type: ignore[arg-type]
+        further_rows = pl.DataFrame(
+            {"row": range(first_row, first_row + len(names)), str(self._id): names},
+            schema={"row": pl.Int64, str(self._id): pl.String},
+        )
+        return Speakers(
+            pl.concat((self._table, further_rows), how="diagonal"),
+            name=self.name,
+            id=self._id,
+            conflicts=self._conflicts,
+            provenance=self._file,
+        )
+
     def _set_id_column(self, column: str) -> None:
         attribute_columns = [name for name in self.columns if name != column]
         known_rows = known_values(self._table.filter(pl.col(column) != ""), attribute_columns)

@@ -195,6 +195,11 @@ class TrialSet:
     decisions_by_day: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     # what models are made of, where that is told
     enrolment_recordings: EnrolmentRecordings | None = None
+    # whether trials are searches: mated ones are target, non-mated ones nontarget trials, and both
+    # sides are the probe
+    are_searches: bool = False
+    # place of the speaker that stands for probes whose speakers nobody knows, -1 without any
+    unknown_speaker: int = -1
     n_spoof: int = 0  # spoof trials among the trials as they were read
     attacks: tuple[str, ...] = ()  # what `Trials.extra_columns["attack"]` counts in
     # the block of speakers that stands for each speaker in all that is said of chance, assigned
@@ -267,7 +272,10 @@ class TrialSet:
     @property
     def units(self) -> Units:
         """Whom uncertainty is measured over."""
-        return Units.of_utterances(self.utterance_speaker, self.unit_block)
+        units = Units.of_utterances(self.utterance_speaker, self.unit_block)
+        return replace(
+            units, are_probe_speakers=self.are_searches, unknown_unit=self.unknown_speaker
+        )
 
     def with_units(self, assignment: UnitAssignment) -> TrialSet:
         """The same trials with the unit of each speaker."""

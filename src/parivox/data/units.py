@@ -150,6 +150,10 @@ class Units:
     n_units: int  # numbers of units are below this
     # the block of each speaker; None where each is by itself
     speaker_block: NDArray[np.int32] | None = None
+    # whether trials are searches, of which the speaker of the probe is the unit in either class
+    are_probe_speakers: bool = False
+    # the unit that stands for probes whose speakers nobody knows
+    unknown_unit: int = -1
 
     @classmethod
     def of_utterances(
@@ -218,7 +222,9 @@ class Units:
         n_cells: int,
     ) -> ErrorsBySpeaker:
         """Return errors and trials of units as what variances are told from."""
-        return ErrorsBySpeaker(cell, unit, errors, trials, n_cells, self.are_blocks)
+        return ErrorsBySpeaker(
+            cell, unit, errors, trials, n_cells, self.are_blocks, self.unknown_unit
+        )
 
     def errors_by_pair(
         self,
