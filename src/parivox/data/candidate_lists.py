@@ -1,0 +1,569 @@
+"""Searches of open-set identification: candidate lists, full score lists, decisions.
+
+Whatever the form of the file, the result is one table of searches (`SearchList`): who spoke, in
+which gallery was searched, and which persons were returned with which scores.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from parivox.core.identification import NO_MATE, Searches
+from parivox.data.columns import SPEAKER_NAMES, RequestedColumns, plain_name
+from parivox.data.formats import scan
+from parivox.data.formats.format import location
+from parivox.data.gallery import NOBODY_WORDS
+from parivox.data.recordings import read_utterances
+from parivox.data.speakers import read_table
+from parivox.errors import ConfigError, DataError, name_hint
+from parivox.frozen import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.data.gallery import Gallery
+
+CANDIDATES, SCORES, DECISIONS = "candidates", "scores", "decisions"
+"""Forms of a file of searches."""
+UNKNOWN_WORDS = "unknown"
+"""The key in ``--columns`` of the user's own words for no one."""
+_TRUE_SPEAKERS = (
+    "probespeaker", "truespeaker", "actualspeaker", "testspeaker", "speaker", *SPEAKER_NAMES,
+)  # fmt: skip
+_ROLE_NAMES: dict[str, tuple[str, ...]] = {
+    "search": ("search", "searchid", "probe", "probeid", "test", "file", "filename", "utterance"),
+    "probe_speaker": _TRUE_SPEAKERS,
+    "rank": ("rank",),
+    "candidate": ("candidate", "candidateid", "candidatespeaker", "candidateperson"),
+    "predicted_speaker": (
+        "predictedspeaker", "predicted", "prediction", "identifiedspeaker", "identifiedas",
+        "recognisedspeaker", "recognizedspeaker",
+    ),
+    "score": ("score", "scores", "similarity", "llr"),
+    "gallery": ("gallery",),
+}  # fmt: skip
+"""Names of the columns of searches by role, the surest first, in `plain_name` spelling."""
+_ROLE_ALIASES = {"true_speaker": "probe_speaker", "file": "search"}
+"""Other names of roles in ``--columns``."""
+
+
+@frozen
+class SearchList:
+    """Searches, whose speaker each is of, and what was returned."""
+
+    name: str  # of the file, for messages
+    form: str  # one of `CANDIDATES`, `SCORES` and `DECISIONS`
+    ids: tuple[str, ...]
+    speakers: tuple[str, ...]  # of the probes; empty where nobody knows them
+    gallery: NDArray[np.int64]  # of each search, a place in `Gallery.names`
+    searches: Searches
+    n_models: int  # entries that a higher score of the same person replaced
+    n_excluded: int  # searches left out for missing pairs
+    provenance: Sequence[dict[str, Any]]
+
+    @property
+    def n_empty(self) -> int:
+        """Searches that returned nobody, of lists: decisions name nobody on purpose."""
+        if self.form == DECISIONS:
+            return 0
+        lengths = np.bincount(self.searches.candidate_search, minlength=len(self.ids))
+        return int((lengths == 0).sum())
+
+    @property
+    def content_sha256(self) -> str:
+        """Hash of searches and candidates, whatever the order of rows."""
+        searches = self.searches
+        order = np.lexsort((searches.candidate, searches.candidate_search))
+        digest = hashlib.sha256("\n".join((*self.ids, *self.speakers)).encode())
+        for column in (
+            self.gallery,
+            searches.mate,
+            searches.candidate_search[order],
+            searches.candidate[order],
+            searches.candidate_score[order],
+        ):
+            digest.update(np.ascontiguousarray(column).tobytes())
+        return digest.hexdigest()
+
+
+def identification_form(names: Iterable[str]) -> str:
+    """Return the form of a file with columns of these names; empty if it holds no searches.
+
+    A list of scores may be of searches or of verification trials, and is neither by its names.
+
+    Examples
+    --------
+    >>> identification_form(["search", "rank", "candidate", "score"])
+    'candidates'
+    >>> identification_form(["file", "true_speaker", "predicted_speaker"])
+    'decisions'
+    >>> identification_form(["enrol", "test", "score"])
+    ''
+    """
+    plain_names = {plain_name(name) for name in names}
+    if plain_names & {*_ROLE_NAMES["candidate"]} and plain_names & {"rank", "search", "searchid"}:
+        return CANDIDATES
+    has_speaker = bool(plain_names & {*_TRUE_SPEAKERS})
+    return DECISIONS if has_speaker and plain_names & {*_ROLE_NAMES["predicted_speaker"]} else ""
+
+
+def needs_gallery_message(name: str) -> str:
+    """Return the sentence that a file of searches needs to know who is enrolled."""
+    return (
+        f"{name}: identification needs the enrolled persons; give parivox audit --gallery "
+        "watchlist.csv"
+    )
+
+
+def read_searches(
+    source: Any,
+    gallery: Gallery,
+    *,
+    utterances: Any = None,
+    columns: Mapping[str, str] | None = None,
+    format: str | None = None,  # noqa: A002 - the option's name
+    conflicts: str = "error",
+) -> SearchList:
+    """Read searches in any of the three forms.
+
+    Parameters
+    ----------
+    source
+        A file or table of candidate lists or decisions, or scores of every probe with every person.
+    gallery
+        Who is enrolled.
+    utterances
+        Table of the probes: their speakers, where a full score list does not tell them.
+    columns
+        Columns by role, and ``unknown=WORD`` for a word that means no one.
+    format
+        Format of a full score list.
+    conflicts
+        ``exclude`` leaves out searches of which pairs are missing in a full score list.
+
+    Raises
+    ------
+    DataError
+        If a list contradicts itself, the gallery or the ranks, or pairs are missing.
+    """
+    columns = dict(columns or {})
+    nobody = NOBODY_WORDS | {
+        word.strip().lower() for word in columns.pop(UNKNOWN_WORDS, "").split("|") if word
+    }
+    is_score_format = format not in (None, "csv", "tsv")
+    if not is_score_format and not {"enrol", "test"} & columns.keys():
+        requested = {_ROLE_ALIASES.get(role, role): column for role, column in columns.items()}
+        table = _named_table(source)
+        if table is not None:
+            rows, name, provenance = table
+            found_columns = _columns_of_roles(rows, requested, name)
+            if "candidate" in found_columns or "predicted_speaker" in found_columns:
+                reader = _Rows(rows, name, found_columns, gallery, nobody, provenance)
+                return reader.candidate_lists() if reader.has("candidate") else reader.decisions()
+    return _full_scores(source, gallery, utterances, columns, format, conflicts, nobody)
+
+
+def _named_table(source: Any) -> tuple[pl.DataFrame, str, dict[str, Any]] | None:
+    """Return a table whose columns have names; None if the source is none."""
+    try:
+        rows, name, provenance = read_table(source, "scores")
+    except DataError:  # the reader of trials says what is wrong, if it cannot read them either
+        return None
+    return rows, name, provenance
+
+
+def _columns_of_roles(
+    rows: pl.DataFrame, requested: Mapping[str, str], name: str
+) -> dict[str, str]:
+    """Return the column of each role, those that the user names first."""
+    names = [column for column in rows.columns if column != "row"]
+    found_columns = {}
+    for role, column in requested.items():
+        if role not in _ROLE_NAMES:
+            known = ", ".join((*_ROLE_NAMES, *_ROLE_ALIASES, UNKNOWN_WORDS))
+            msg = f"--columns: {role!r} is not a role of searches; known are {known}"
+            raise ConfigError(msg)
+        if column not in names:
+            msg = f"{name}: has no column {column!r} for {role}; {name_hint(column, names)}"
+            raise DataError(msg)
+        found_columns[role] = column
+    plain_names = {plain_name(column): column for column in reversed(names)}
+    for role, known_names in _ROLE_NAMES.items():
+        taken = {*found_columns.values()}
+        match = next(
+            (plain_names[known] for known in known_names if plain_names.get(known, "") not in
+             {"", *taken}),
+            None,
+        )  # fmt: skip
+        if role not in found_columns and match is not None:
+            found_columns[role] = match
+    return found_columns
+
+
+class _Rows:
+    """Rows of candidate lists or of decisions."""
+
+    def __init__(
+        self,
+        rows: pl.DataFrame,
+        name: str,
+        columns: Mapping[str, str],
+        gallery: Gallery,
+        nobody: Collection[str],
+        provenance: dict[str, Any],
+    ) -> None:
+        self.name, self.columns, self.gallery, self.nobody = name, columns, gallery, nobody
+        self.rows = rows.select("row", **columns)
+        self.provenance = [{**provenance, "role": "scores", "columns": dict(columns)}]
+        needed = ["search", "probe_speaker"]
+        if "candidate" in columns:
+            needed += ["score"]
+        for role in needed:
+            if role not in columns:
+                found = ", ".join(column for column in rows.columns if column != "row")
+                msg = (
+                    f"{name}: has no column of {role} (found: {found}); name it with --columns "
+                    f"{role}=..."
+                )
+                raise DataError(msg)
+        self._refuse(self.rows["search"].fill_null("") == "", "search", "name the search")
+
+    def has(self, role: str) -> bool:
+        """Return whether there is a column of this role."""
+        return role in self.columns
+
+    def candidate_lists(self) -> SearchList:
+        """Return searches of candidate lists; a row without candidate is an empty list."""
+        ids, speakers, galleries, search = self._searches()
+        is_entry = (self.rows["candidate"].fill_null("") != "").to_numpy()
+        entries = self.rows.filter(is_entry)
+        person = self.gallery.person_positions(entries["candidate"])
+        search = search[is_entry]
+        gallery = galleries[search]
+        self._check_enrolled(entries, person, gallery)
+        score = self._numbers(entries, "score")
+        rank = None
+        if self.has("rank"):
+            rank = self._numbers(entries, "rank")
+            self._check_ranks(entries, search, rank, score)
+        if self.gallery.person_of_model:
+            kept = _highest_of_each(search, person, score)
+        else:
+            kept = np.arange(search.size)
+            self._check_repeated(entries, search, person)
+        sizes = self.gallery.sizes[galleries]
+        lengths = np.bincount(search[kept], minlength=len(ids))
+        is_whole = bool((lengths[lengths > 0] == sizes[lengths > 0]).all())
+        searches = Searches.from_lists(
+            search[kept],
+            person[kept],
+            score[kept],
+            mate=self._mates(speakers, galleries),
+            gallery_size=sizes,
+            list_length=None if is_whole else max(int(lengths.max(initial=0)), 1),
+            # ranks of models are not those of persons
+            rank=None if rank is None or kept.size < rank.size else rank,
+        )
+        n_models = int(search.size - kept.size)
+        return SearchList(
+            self.name, CANDIDATES, ids, speakers, galleries, searches, n_models, 0, self.provenance
+        )
+
+    def decisions(self) -> SearchList:
+        """Return searches that named one person or no one."""
+        ids, speakers, galleries, search = self._searches()
+        if search.size > len(ids):
+            repeated = self.rows.filter(self.rows["search"].is_duplicated())
+            place = location(self.name, repeated["row"][1], self.columns["search"])
+            msg = (
+                f"{place}: {repeated['search'][1]!r} has been decided above; give one row for each "
+                "search"
+            )
+            raise DataError(msg)
+        predicted = self.rows["predicted_speaker"].fill_null("")
+        is_someone = ~predicted.str.to_lowercase().is_in([*self.nobody]).to_numpy()
+        entries = self.rows.filter(is_someone).rename({"predicted_speaker": "candidate"})
+        person = self.gallery.person_positions(entries["candidate"])
+        self._check_enrolled(entries, person, galleries[search[is_someone]])
+        searches = Searches.from_lists(
+            search[is_someone],
+            person,
+            np.ones(person.size),
+            mate=self._mates(speakers, galleries),
+            gallery_size=self.gallery.sizes[galleries],
+            list_length=1,
+        )
+        return SearchList(
+            self.name, DECISIONS, ids, speakers, galleries, searches, 0, 0, self.provenance
+        )
+
+    def _searches(
+        self,
+    ) -> tuple[tuple[str, ...], tuple[str, ...], NDArray[np.int64], NDArray[np.int64]]:
+        """Return ids, speakers and galleries of the searches, and the search of each row."""
+        rows = self.rows.with_columns(
+            speaker=_known_speakers(self.rows["probe_speaker"], self.nobody)
+        )
+        if len(self.gallery.names) == 1:
+            rows = rows.with_columns(gallery=pl.lit(self.gallery.names[0]))
+        elif not self.has("gallery"):
+            msg = (
+                f"{self.name}: has no column 'gallery', but {self.gallery.source} has "
+                f"{len(self.gallery.names)} galleries; add it, with the gallery of each search"
+            )
+            raise DataError(msg)
+        table = rows.select("search", "speaker", "gallery").unique().sort("search")
+        repeated = table["search"].is_duplicated()
+        if repeated.any():
+            search = table.filter(repeated)["search"][0]
+            msg = (
+                f"{self.name}: search {search!r} has several speakers or galleries; give each "
+                "search an id of its own"
+            )
+            raise DataError(msg)
+        positions = {gallery: i for i, gallery in enumerate(self.gallery.names)}
+        unknown = table.filter(~table["gallery"].fill_null("").is_in([*positions]))
+        if unknown.height:
+            msg = (
+                f"{self.name}: searches gallery {unknown['gallery'][0]!r}, which is not in "
+                f"{self.gallery.source}; {name_hint(str(unknown['gallery'][0]), positions)}"
+            )
+            raise DataError(msg)
+        galleries = np.array([positions[name] for name in table["gallery"]], dtype=np.int64)
+        ids = table["search"].to_list()
+        number = {search: i for i, search in enumerate(ids)}
+        search = np.array([number[name] for name in self.rows["search"]], dtype=np.int64)
+        return tuple(ids), tuple(table["speaker"].to_list()), galleries, search
+
+    def _mates(self, speakers: Sequence[str], galleries: NDArray[np.int64]) -> NDArray[np.int64]:
+        return mates_of(self.gallery, speakers, galleries)
+
+    def _numbers(self, rows: pl.DataFrame, role: str) -> NDArray[np.float64]:
+        """Return the numbers of a column; refuse anything else."""
+        numbers = rows[role].cast(pl.Float64, strict=False)
+        self._refuse(~numbers.is_finite().fill_null(value=False), role, "give a number", rows)
+        return numbers.to_numpy().astype(np.float64)
+
+    def _check_enrolled(
+        self, entries: pl.DataFrame, person: NDArray[np.int64], gallery: NDArray[np.int64]
+    ) -> None:
+        is_enrolled = (person >= 0) & self.gallery.is_enrolled[gallery, person]
+        role = "candidate" if self.has("candidate") else "predicted_speaker"
+        wrong = np.flatnonzero(~is_enrolled)
+        if wrong.size:
+            row, name = entries["row"][int(wrong[0])], entries["candidate"][int(wrong[0])]
+            msg = (
+                f"{location(self.name, row, self.columns[role])}: {name!r} is not in the gallery "
+                f"({self.gallery.source}); add the person there, or remove the row"
+            )
+            raise DataError(msg)
+
+    def _check_repeated(
+        self, entries: pl.DataFrame, search: NDArray[np.int64], person: NDArray[np.int64]
+    ) -> None:
+        """Refuse a person twice on one list."""
+        pairs = pl.DataFrame({"search": search, "person": person})
+        is_first = pairs.select(pl.struct(pl.all()).is_first_distinct()).to_series()
+        repeated = np.flatnonzero(~is_first.to_numpy())
+        if repeated.size:
+            entry = entries.row(int(repeated[0]), named=True)
+            msg = (
+                f"{location(self.name, entry['row'], self.columns['candidate'])}: "
+                f"{entry['candidate']!r} is twice on the list of search {entry['search']!r}; keep "
+                "one row, or name the models of each person in the gallery"
+            )
+            raise DataError(msg)
+
+    def _check_ranks(
+        self,
+        entries: pl.DataFrame,
+        search: NDArray[np.int64],
+        rank: NDArray[np.float64],
+        score: NDArray[np.float64],
+    ) -> None:
+        """Refuse ranks that are no whole numbers from 1, occur twice, or contradict the scores."""
+        self._refuse(pl.Series((rank < 1) | (rank % 1 != 0)), "rank", "count ranks from 1", entries)
+        order = np.lexsort((rank, search))
+        same_search = np.diff(search[order]) == 0
+        for is_wrong, problem in (
+            (np.diff(rank[order]) == 0, "occurs twice on the list of search"),
+            (np.diff(score[order]) > 0, "has a higher score than the rank before it in search"),
+        ):
+            wrong = np.flatnonzero(same_search & is_wrong)
+            if wrong.size:
+                entry = entries.row(int(order[wrong[0] + 1]), named=True)
+                msg = (
+                    f"{location(self.name, entry['row'], self.columns['rank'])}: rank "
+                    f"{entry['rank']} {problem} {entry['search']!r}; correct ranks or scores"
+                )
+                raise DataError(msg)
+
+    def _refuse(
+        self, is_wrong: pl.Series, role: str, remedy: str, rows: pl.DataFrame | None = None
+    ) -> None:
+        rows = self.rows if rows is None else rows
+        positions = is_wrong.arg_true()
+        if len(positions):
+            cell, row = rows[role][positions[0]], rows["row"][positions[0]]
+            text = "is empty" if cell is None or cell == "" else f"{cell!r} cannot be used"
+            msg = f"{location(self.name, row, self.columns[role])}: {text}; {remedy}"
+            raise DataError(msg)
+
+
+def _known_speakers(names: pl.Series, nobody: Collection[str]) -> pl.Series:
+    """Return speakers, empty for words that mean no one."""
+    texts = names.fill_null("")
+    is_nobody = texts.str.to_lowercase().is_in([*nobody])
+    return texts.set(is_nobody, "")
+
+
+def mates_of(
+    gallery: Gallery, speakers: Sequence[str], galleries: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the enrolled person of each probe's speaker, `NO_MATE` for non-mated searches."""
+    position = {person: i for i, person in enumerate(gallery.persons)}
+    person = np.array([position.get(speaker, -1) for speaker in speakers], dtype=np.int64)
+    is_mated = (person >= 0) & gallery.is_enrolled[galleries, person]
+    return np.where(is_mated, person, NO_MATE)
+
+
+def _highest_of_each(
+    search: NDArray[np.int64], person: NDArray[np.int64], score: NDArray[np.float64]
+) -> NDArray[np.intp]:
+    """Return the entries with the highest score of each person in each search."""
+    order = np.lexsort((-score, person, search))
+    is_first = np.ones(order.size, dtype=np.bool_)
+    is_first[1:] = (np.diff(search[order]) != 0) | (np.diff(person[order]) != 0)
+    return np.sort(order[is_first])
+
+
+# --- scores of every probe with every person -----------------------------------------------------
+
+
+def _full_scores(
+    source: Any,
+    gallery: Gallery,
+    utterances: Any,
+    columns: Mapping[str, str],
+    format: str | None,  # noqa: A002 - the option's name
+    conflicts: str,
+    nobody: Collection[str],
+) -> SearchList:
+    """Return searches of a full score list, in any format that trials may have."""
+    scanned = scan(source, columns=RequestedColumns(dict(columns)), format=format, name="scores")
+    if len(gallery.names) > 1:
+        msg = (
+            f"{scanned.name}: a full score list does not tell which gallery each search is of; "
+            "give candidate lists with a column gallery"
+        )
+        raise DataError(msg)
+    for role in ("enrol", "test", "score"):
+        if role not in scanned.columns:
+            msg = (
+                f"{scanned.name}: has neither candidates nor a column of {role}"
+                f"{scanned.found_columns_text}; name it with --columns {role}=..."
+            )
+            raise DataError(msg)
+    roles = [role for role in ("enrol", "test", "score", "test_speaker") if role in scanned.columns]
+    rows = pl.concat(
+        [
+            chunk.frame.select(pl.col(roles).cast(pl.String).str.strip_chars()).with_columns(
+                row=pl.Series(chunk.rows, dtype=pl.Int64)
+            )
+            for chunk in scanned.chunks()
+        ]
+    )
+    score = rows["score"].cast(pl.Float64, strict=False)
+    wrong = (~score.is_finite().fill_null(value=False)).arg_true()
+    if len(wrong):
+        place = scanned.location(rows["row"][wrong[0]], "score")
+        msg = f"{place}: {rows['score'][wrong[0]]!r} is not a number; give the score"
+        raise DataError(msg)
+    person = gallery.person_positions(rows["enrol"])
+    if (person < 0).any():
+        first = int(np.flatnonzero(person < 0)[0])
+        place = scanned.location(rows["row"][first], "enrol")
+        msg = (
+            f"{place}: {rows['enrol'][first]!r} is not in the gallery ({gallery.source}); add the "
+            "person there, or name the models in its column model"
+        )
+        raise DataError(msg)
+    ids = rows["test"].unique().sort().to_list()
+    number = {search: i for i, search in enumerate(ids)}
+    search = np.array([number[test] for test in rows["test"]], dtype=np.int64)
+    kept = _highest_of_each(search, person, score.to_numpy())
+    n_repeated = int(search.size - kept.size)
+    if n_repeated and not gallery.person_of_model:
+        msg = (
+            f"{scanned.name}: {n_repeated:,} pairs of a person and a probe occur twice; keep one "
+            "row of each, or name the models of each person in the gallery"
+        )
+        raise DataError(msg)
+    search, person, scores = search[kept], person[kept], score.to_numpy()[kept]
+    n_missing = len(ids) * len(gallery.persons) - search.size
+    is_complete = np.bincount(search, minlength=len(ids)) == len(gallery.persons)
+    if n_missing and conflicts == "error":
+        missing = ids[int(np.flatnonzero(~is_complete)[0])]
+        msg = (
+            f"{scanned.name}: {n_missing:,} pairs of a probe and an enrolled person have no score, "
+            f"the first of probe {missing!r}; complete the list, or leave these searches out with "
+            "--conflicts exclude"
+        )
+        raise DataError(msg)
+    if not is_complete.any():
+        msg = f"{scanned.name}: no probe has a score with every enrolled person; complete the list"
+        raise DataError(msg)
+    kept_entries = is_complete[search]
+    new_number = np.cumsum(is_complete) - 1
+    kept_ids = tuple(np.array(ids, dtype=object)[is_complete].tolist())
+    speakers = _probe_speakers(rows, kept_ids, utterances, scanned.name, nobody)
+    galleries = np.zeros(len(kept_ids), dtype=np.int64)
+    searches = Searches.from_lists(
+        new_number[search[kept_entries]],
+        person[kept_entries],
+        scores[kept_entries],
+        mate=mates_of(gallery, speakers, galleries),
+        gallery_size=len(gallery.persons),
+    )
+    provenance: dict[str, Any] = {
+        "role": "scores", "name": scanned.name, "format": scanned.format,
+        "columns": dict(scanned.columns),
+    }  # fmt: skip
+    if scanned.content is not None:
+        provenance |= scanned.content.provenance
+    n_excluded = int((~is_complete).sum())
+    return SearchList(
+        scanned.name, SCORES, kept_ids, speakers, galleries, searches, n_repeated, n_excluded,
+        [provenance],
+    )  # fmt: skip
+
+
+def _probe_speakers(
+    rows: pl.DataFrame,
+    ids: Sequence[str],
+    utterances: Any,
+    name: str,
+    nobody: Collection[str],
+) -> tuple[str, ...]:
+    """Return the speaker of each probe, by a column, the table of utterances or the id itself."""
+    probes = pl.Series("test", ids, dtype=pl.String)
+    if "test_speaker" in rows.columns:
+        known = rows.select("test", "test_speaker").unique("test", keep="first")
+        named = pl.DataFrame({"test": probes}).join(
+            known, on="test", how="left", maintain_order="left"
+        )
+        return tuple(_known_speakers(named["test_speaker"], nobody).to_list())
+    if utterances is None:
+        msg = (
+            f"{name}: does not tell who speaks in the probes; give --utterances with columns "
+            "utterance and speaker, or a column test_speaker"
+        )
+        raise DataError(msg)
+    speakers = read_utterances(utterances).speakers(probes, name)
+    return tuple(_known_speakers(speakers, nobody).to_list())
