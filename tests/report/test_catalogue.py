@@ -125,6 +125,11 @@ def test_sentences_name_arguments_in_python_and_options_on_the_command_line():
 
 
 LATER = {
+    "fnir_above_fpir",
+    "lists_end_above_threshold",
+    "no_mated_searches",
+    "no_nonmated_searches",
+    "no_searches",
     "all_replicates_alike",
     "as_of_fpr",
     "beyond_number_range",

@@ -113,6 +113,15 @@ _TABLE_TEXTS = {
         "fpr_ratio_high": "upper limit of the ratio of the FPR to that of all other groups",
         "fpr_ratio_low": "lower limit of the ratio of the FPR to that of all other groups",
     },
+    "searches": {
+        "errors": "searches, candidates or persons counted",
+        "measure": "what is measured of searches",
+        "other_group": "group of the enrolled persons",
+        "person": "enrolled person; empty where ids are not told",
+        "persons": "number of enrolled persons",
+        "rank": "rank, or the place of a person who is not named",
+        "trials": "searches, pairs or persons of which errors is a share",
+    },
     "offenders": {
         "share": "share of the group's errors",
         "speaker": "id of the speaker",

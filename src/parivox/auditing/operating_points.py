@@ -20,7 +20,7 @@ from parivox.core.costs import (
     min_cdet,
     parse_cost,
 )
-from parivox.core.measures import ALL_RATES, RATES
+from parivox.core.measures import ALL_RATES, IDENTIFICATION_RATES, RATES
 from parivox.core.rates import (
     threshold_at_eer,
     threshold_at_fnr,
@@ -55,6 +55,8 @@ NO_TRIALS = {
     "fpr": "no_nontarget_trials",
     "fnr": "no_target_trials",
     "sfar": "no_spoof_trials",
+    "fnir": "no_mated_searches",
+    "fpir": "no_nonmated_searches",
 }
 """Why a rate is undefined: the class of trials that it is a share of is empty."""
 MIN_EXPECTED_ERRORS = 30
@@ -336,6 +338,9 @@ def parse_point(
     """
     head, equals, number = text.strip().partition("=")
     head = head.lower()
+    if equals and head in IDENTIFICATION_RATES:
+        rate = IDENTIFICATION_RATES[head]
+        return OperatingPoint(text.strip(), rate, _rule_value(text, head, number))
     if equals and head in {"threshold", *ALL_RATES}:
         return OperatingPoint(text.strip(), head, _rule_value(text, head, number))
     name, colon, cost_name = text.strip().partition(":")

@@ -54,6 +54,8 @@ class Audit(NotebookView):
         Empty where no reason of a failure is told.
     comparison, offenders, sweep : Table
         Empty unless a comparison, the ids of speakers, or a sweep, was asked for.
+    searches : Table
+        What identification has besides its two error rates; empty for verification.
     pairing : Table
         What pairs it with an audit of the same trials by another system; may be empty.
     record : dict
@@ -78,6 +80,7 @@ class Audit(NotebookView):
     offenders: Table
     sweep: Table
     pairing: Table
+    searches: Table
     record: dict[str, Any]
     provenance: list[dict[str, Any]]
 

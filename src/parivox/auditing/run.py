@@ -45,7 +45,7 @@ from parivox.auditing.system import (
 from parivox.auditing.system_rows import add_rows
 from parivox.auditing.trial_table import check_trial_table, check_trials_known, write_trial_table
 from parivox.core.costs import parse_detection_cost
-from parivox.core.measures import MEASURES, RATES
+from parivox.core.measures import IDENTIFICATION_RATES, MEASURES, RATES
 from parivox.data.counts_file import holds_counts
 from parivox.data.requested_groupings import MAX_GROUPS
 from parivox.data.rule_file import read_rules
@@ -170,6 +170,8 @@ def audit(
         compare=compare,
         **options,
     )
+    if audit_options.gallery is not None:
+        return _audit_searches(scores, audit_options)
     trial_table_path = _trial_table_path(scores, audit_options)
     study = _read_study(scores, audit_options)
     return _audit_study(study, trial_table_path)
@@ -237,6 +239,21 @@ def _audit_study(study: _Study, trial_table_path: Path | None = None) -> Audit:
     give_back_memory()
     finished_tables = {name: tables.pop(name).table() for name in list(tables)}
     return Audit(**finished_tables, record=record, provenance=provenance)
+
+
+def _audit_searches(scores: Any, audit_options: AuditOptions) -> Audit:
+    """Audit searches of identification: trials to everything but what names them."""
+    from parivox.auditing.identification import (  # noqa: PLC0415 - with a gallery only
+        identification_audit,
+        read_grouped_searches,
+        trial_options,
+    )
+
+    options, groups_file = apply_groups_file(trial_options(audit_options))
+    searches = read_grouped_searches(sources_by_name(scores), options, groups_file)
+    complete_options = _complete_options(searches.options, groups_file)
+    study = _checked_study(searches.inputs, groups_file, None, complete_options, {}, {})
+    return identification_audit(_audit_study(study), searches, audit_options)
 
 
 def _fill_tables(
@@ -405,6 +422,19 @@ def _read_study(scores: Any, audit_options: AuditOptions) -> _Study:
         )
         trials_by_name = {(trials.system, trials.list): trials for trials in inputs.trial_sets}
         development = development_sources(audit_options.threshold_from, trials_by_name)
+    _check_rates(options)
+    return _checked_study(inputs, groups_file, threshold_rules, options, metrics, development)
+
+
+def _checked_study(
+    inputs: GroupedTrials,
+    groups_file: GroupsFile | None,
+    threshold_rules: RuleFile | None,
+    options: Options,
+    metrics: Mapping[str, Metric],
+    development: Mapping[tuple[str, str], Any],
+) -> _Study:
+    """Return what is audited and how, if the options fit what was read."""
     _check_classes(inputs, options)
     _check_groups(inputs, options)
     _check_speakers_known(inputs, options)
@@ -560,6 +590,20 @@ def _check_speakers_known(inputs: GroupedTrials, options: Options) -> None:
     has_ids = all(trials.identified is not None for trials in inputs.trial_sets)
     if options.speaker_ids == OFFENDERS and not has_ids:
         msg = f"--speaker-ids {OFFENDERS}: counts contain no ids of speakers; give the scores"
+        raise ConfigError(msg)
+
+
+def _check_rates(options: Options) -> None:
+    """Refuse operating points of searches, which verification trials do not have."""
+    for point in options.points() or []:
+        if point.text.partition("=")[0].lower() in IDENTIFICATION_RATES:
+            msg = (
+                f"--operating-point {point.text}: is of identification; give the enrolled persons "
+                "with --gallery, or use fpr=X or fnr=X"
+            )
+            raise ConfigError(msg)
+    if options.rank != 1:
+        msg = "--rank: applies only to identification; give --gallery, or leave --rank out"
         raise ConfigError(msg)
 
 

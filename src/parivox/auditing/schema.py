@@ -224,6 +224,18 @@ FIRST_COLUMNS: dict[str, dict[str, str]] = {
         "threshold": "float",
         **_META,
     },
+    "searches": {
+        **_GROUP,
+        "operating_point": "str",
+        "measure": "str",
+        "rank": "int",
+        "persons": "int",
+        "other_group": "str",
+        "person": "str",
+        **_COUNT,
+        "value": "float",
+        "reason": "str",
+    },
 }
 """Columns that each table has had since this version of the schema, in order, with their kinds."""
 _BEST_GUESS = {"best_guess": "float", "best_guess_low": "float", "best_guess_high": "float"}
@@ -259,7 +271,9 @@ TABLES = {
 
 CURVES = ("det", "bins", "bands", "sweep", "pairing")
 """Tables too long for text: always Parquet."""
-ON_REQUEST = ("verdicts", "limits", "failures", "comparison", "offenders", "sweep")
+ON_REQUEST = (
+    "verdicts", "limits", "failures", "comparison", "offenders", "sweep", "searches",
+)  # fmt: skip
 """Tables that are left out where they are empty."""
 
 Key = tuple[str, str, str]

@@ -219,6 +219,14 @@ class ReadOptions(CommandOptions):
 class AuditOptions(ReadOptions):
     """Options of an audit."""
 
+    # how it was read is recorded with the searches
+    gallery: Any = option(
+        INPUT_SECTION,
+        "enrolled persons, which makes the audit one of "
+        "[identification](methods/identification.md): a table with a column `person`, and perhaps "
+        "`gallery` and `model`; or the persons themselves, `anna,ben`",
+        value_type="TableSource | Sequence[str] | None",
+    )
     # docs/methods/rates.md#groups-of-trials
     allocate: tuple[str, ...] = option(
         MEASUREMENT_SECTION,
@@ -244,6 +252,16 @@ class AuditOptions(ReadOptions):
         "nontarget trials",
         example="eer",
         is_common=True,
+    )
+    rank: int = option(
+        MEASUREMENT_SECTION,
+        "with `--gallery`: a mated search is missed unless its person is among so many candidates",
+        Number,
+        1,
+        is_whole=True,
+        low=1,
+        high=10**6,
+        is_recorded=False,
     )
     thresholds: Any = option(
         MEASUREMENT_SECTION,

@@ -9,10 +9,11 @@ import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from parivox.auditing import PAIRS_BELOW_MINIMUM, SPEAKERS_BELOW_MINIMUM, THRESHOLD_VARIES
-from parivox.core.measures import ALL_RATES, BOTH, RATES
+from parivox.core.measures import ALL_RATES, BOTH, IDENTIFICATION_RATES, RATES
 from parivox.errors import ConfigError
 from parivox.facts import Fact, facts_of_row
 from parivox.report.catalogue import fact_text, inconclusive_text
+from parivox.report.identification import SEARCH_ERRORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
     Rates = Mapping[str, Mapping[tuple[str, str], Row]]
     Verdicts = Mapping[str, Mapping[str, Row]]
 
-ERROR_TYPES = {"fnr": "false rejects", "fpr": "false accepts", "sfar": "spoof accepts"}
-"""Error types in words, in the order in which they are shown."""
+TRIAL_ERRORS = {"fnr": "false rejects", "fpr": "false accepts", "sfar": "spoof accepts"}
+"""Error types of verification in words, in the order in which they are shown."""
+ERROR_TYPES = TRIAL_ERRORS | SEARCH_ERRORS
+"""Those of identification too."""
 BONA_FIDE_ERRORS = {metric: ERROR_TYPES[metric] for metric in ("fnr", "fpr")}
 """Those of every audit, which measures of two error types join."""
 WITHOUT_SPOOF = "They do not include spoof accepts."
@@ -137,9 +140,10 @@ def has_several_systems(audit: Audit) -> bool:
 
 def scopes(audit: Audit) -> Iterator[Scope]:
     """Yield every system, grouping and allocation that has rates, in the order of the audit."""
+    first_error = next(iter(error_types(audit)))
     scopes_with_rates = {
         Scope(row["system"], row["list"], row["grouping"], row["allocation"])
-        for row in audit.groups.subset(metric="fnr", definition="", within="").rows()
+        for row in audit.groups.subset(metric=first_error, definition="", within="").rows()
     }
     for system in systems(audit):
         for grouping in audit.record["groupings"]:
@@ -177,7 +181,7 @@ def scopes_by_grouping(all_scopes: Sequence[Scope]) -> list[list[Scope]]:
 def rates_by_group(audit: Audit, filters: Row) -> dict[str, dict[tuple[str, str], Row]]:
     """Return the rates of each group by metric and operating point."""
     rates: dict[str, dict[tuple[str, str], Row]] = {}
-    for metric in ALL_RATES:
+    for metric in (*ALL_RATES, *IDENTIFICATION_RATES):
         # rates with a definition follow the rules of another tool
         for row in audit.groups.subset(**filters, metric=metric, definition="").rows():
             rates.setdefault(row["group"], {})[metric, row["operating_point"]] = row

@@ -94,6 +94,13 @@ SENTENCES: dict[str, SentenceTemplate] = {
     "no_target_trials": SentenceTemplate("no target trials"),
     "no_nontarget_trials": SentenceTemplate("no nontarget trials"),
     "no_spoof_trials": SentenceTemplate("no spoof trials"),
+    "no_mated_searches": SentenceTemplate("no mated searches"),
+    "no_nonmated_searches": SentenceTemplate("no non-mated searches"),
+    "no_searches": SentenceTemplate("no searches"),
+    "lists_end_above_threshold": SentenceTemplate(
+        "some candidate list ends at or above the threshold"
+    ),
+    "fnir_above_fpir": SentenceTemplate("FNIR exceeds FPIR at every threshold"),
     "decisions_without_scores": SentenceTemplate("decisions without scores"),
     "counted_at_thresholds": SentenceTemplate("counted at given thresholds only"),
     "target_rate_too_low": SentenceTemplate(

@@ -22,6 +22,7 @@ from parivox.report.audit_queries import (
     system_label,
     systems,
 )
+from parivox.report.identification import is_identification, limitations
 from parivox.report.sheets.comparison import pairs
 from parivox.report.words import capitalised, percent
 
@@ -55,7 +56,8 @@ class Caveat(NamedTuple):
 
 def caveats(audit: Audit) -> list[Caveat]:
     """Return what a reader must know before relying on the finding, each limitation once."""
-    by_short = {caveat.short: caveat for rule in RULES for caveat in rule(audit)}
+    rules = SEARCH_RULES if is_identification(audit) else RULES
+    by_short = {caveat.short: caveat for rule in rules for caveat in rule(audit)}
     return list(by_short.values())
 
 
@@ -366,6 +368,11 @@ def tested_attacks(audit: Audit) -> Iterator[Caveat]:
         )
 
 
+def search_limitations(audit: Audit) -> Iterator[Caveat]:
+    """Yield what limits rates of identification."""
+    yield from (Caveat(*limitation) for limitation in limitations(audit))
+
+
 SYSTEM_RULES: tuple[Callable[[Audit, Row], Iterator[Caveat]], ...] = (
     unknown_test_speakers,
     placeholder_speakers,
@@ -391,3 +398,9 @@ RULES: tuple[Callable[[Audit], Iterator[Caveat]], ...] = (
     acquisition_failures_not_supplied,
 )
 """All rules, in the order in which a report lists what they find."""
+SEARCH_RULES: tuple[Callable[[Audit], Iterator[Caveat]], ...] = (
+    search_limitations,
+    associated_attributes,
+    under_represented_groups,
+)
+"""Those on searches in a gallery."""

@@ -361,6 +361,25 @@ _COUNTED = {
     "trials_beyond_memory": _counted("trial{s} of a list that does not fit in memory"),
     "files_of_counts": _counted("file{s} of score counts"),
     "group_withheld": SentenceTemplate("group suppressed"),
+    "searches": SentenceTemplate("searches"),
+    "mated_searches": SentenceTemplate("mated searches"),
+    "nonmated_searches": SentenceTemplate("non-mated searches"),
+    "enrolled_persons": SentenceTemplate("enrolled persons"),
+    "searches_of_unknown_speakers": SentenceTemplate("searches of unknown speakers"),
+    "searches_of_unlisted_speakers": SentenceTemplate(
+        "searches of speakers who are not in the speaker table"
+    ),
+    "searches_of_unknown_group": SentenceTemplate("searches of unknown group"),
+    "searches_without_candidates": SentenceTemplate("searches without any candidate"),
+    "searches_with_missing_pairs": SentenceTemplate(
+        "searches excluded, as pairs with an enrolled person are missing"
+    ),
+    "lower_scores_of_models": SentenceTemplate(
+        "scores of further models of a person, of which the highest counts"
+    ),
+    "mates_in_ties": SentenceTemplate(
+        "mated searches in which another person has the score of the one sought"
+    ),
 }
 """What was counted, of which sentences do not depend on values."""
 CONTENTS = {

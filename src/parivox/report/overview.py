@@ -35,6 +35,14 @@ from parivox.report.audit_queries import (
 )
 from parivox.report.catalogue import inconclusive_text, reason_text
 from parivox.report.caveats import caveats, missing_score_sentences
+from parivox.report.identification import (
+    gallery_text,
+    is_identification,
+    rate_details,
+    rates_only_sentences,
+    search_sizes,
+)
+from parivox.report.identification import threshold_text as identification_threshold
 from parivox.report.sheets.groups import errors_over_trials
 from parivox.report.verdict_sentences import INCONCLUSIVE_REASONS
 from parivox.report.words import (
@@ -65,6 +73,8 @@ _RATE_NAMES = {
     "fnr": "false reject rates",
     "fpr": "false accept rates",
     "sfar": "spoof accept rates",
+    "fnir": "rates of missed identifications",
+    "fpir": "rates of false positive identifications",
 }
 _SYSTEM_CLAIMS = {
     "fnr": ("falsely rejects fewer target trials", "falsely rejects the fewest target trials"),
@@ -73,6 +83,11 @@ _SYSTEM_CLAIMS = {
         "falsely accepts the fewest nontarget trials",
     ),
     "sfar": ("accepts fewer spoof trials", "accepts the fewest spoof trials"),
+    "fnir": ("misses fewer mated searches", "misses the fewest mated searches"),
+    "fpir": (
+        "returns someone in fewer non-mated searches",
+        "returns someone in the fewest non-mated searches",
+    ),
 }
 """What is said of the better of two systems, and of the best."""
 SET_BY_THRESHOLD = "set by the threshold"
@@ -128,6 +143,10 @@ class GroupComparison(NamedTuple):
     """Errors and trials."""
     repeats_other_group: bool = False
     """Whether it says again, of one of two groups, that the other one is worse."""
+    speakers: int | None = None
+    """Speakers of the searches behind the rate; None for trials, whose group has as many."""
+    details: str = ""
+    """How many errors name another person, where searches have rates only."""
 
     @property
     def is_shown_to_differ(self) -> bool:
@@ -342,14 +361,30 @@ def _groups_of_scopes(
         for name in rates:
             if name == POOLED:
                 continue
-            n_speakers = rates[name]["fnr", point]["speakers"]
+            n_speakers = _speakers_of_group(audit, rates[name], point)
             new_group = GroupResult(scope.grouping_label, name, n_speakers, {}, allocation)
             group = by_group.setdefault(name, new_group)
             for metric in error_types(audit):
                 verdict_row = verdicts.get(metric, {}).get(name)
                 comparison = _group_comparison(scope, rates[name][metric, point], verdict_row)
+                if is_identification(audit):
+                    n_probes = rates[name][metric, point]["speakers"]
+                    cell = {**scope.filters, "group": name, "operating_point": point}
+                    details = rate_details(audit, metric, cell, comparison.error_counts)
+                    comparison = comparison._replace(speakers=n_probes, details=details)
                 group.comparisons.setdefault(metric, []).append(comparison)
     return by_group
+
+
+def _speakers_of_group(
+    audit: Audit, rates_of_group: Mapping[tuple[str, str], Row], point: str
+) -> int | None:
+    """Return the speakers of a group; of searches, those of mated and of non-mated ones."""
+    speakers = [rates_of_group[metric, point]["speakers"] for metric in error_types(audit)]
+    if is_identification(audit) and None not in speakers:
+        return sum(speakers)
+    first_number: int | None = speakers[0]
+    return first_number
 
 
 def _with_marked_repeats(group: GroupResult, other_group: GroupResult) -> GroupResult:
@@ -508,6 +543,9 @@ def _findings(audit: Audit, groups: Sequence[GroupResult], status: str) -> Itera
         )
         yield from ([Phrase(words)] for words in reasons)
         return
+    if is_identification(audit) and (sentences := rates_only_sentences(audit)):
+        yield from ([Phrase(words)] for words in sentences)
+        return
     if not any(each.verdict for group in groups for each in group.all_comparisons()):
         yield [Phrase("The audit does not show whether groups differ beyond chance")]
         reasons = dict.fromkeys(
@@ -592,7 +630,7 @@ def _grouping_sentences(
             metric,
             worse[metric],
             better[metric],
-            f"{attacks_text(audit)}, " if metric == "sfar" else "",
+            _sentence_condition(audit, metric),
             has_figures=has_figures,
         )
         for metric in differing
@@ -601,6 +639,13 @@ def _grouping_sentences(
         sentences = [_with_other_group(sentence, groups) for sentence in sentences]
     sentences += ([Phrase(words)] for words in _joint_differences(audit, groups, by_grouping))
     yield from sentences or [[Phrase(_equivalent_sentence(audit, groups, by_grouping))]]
+
+
+def _sentence_condition(audit: Audit, metric: str) -> str:
+    """Return what an error holds for, as the beginning of a sentence on it; may be empty."""
+    if metric == "sfar":
+        return f"{attacks_text(audit)}, "
+    return f"with {gallery_text(audit)} enrolled, " if is_identification(audit) else ""
 
 
 def _with_other_group(sentence: Sentence, pair: Sequence[GroupResult]) -> Sentence:
@@ -872,6 +917,9 @@ def _more_groups(n: int) -> str:
 
 def _size(audit: Audit) -> Iterator[str]:
     """Yield how many trials, speakers and systems were audited; of several lists, the range."""
+    if is_identification(audit):
+        yield from search_sizes(audit)
+        return
     pooled_rows = [
         audit.groups.subset(**system, grouping="all", within="").rows() for system in systems(audit)
     ]
@@ -927,6 +975,8 @@ def _threshold_text(audit: Audit) -> str:
     """Return where the threshold of the first operating point stands, in words."""
     points_of_systems = [located_points(audit, system) for system in systems(audit)]
     first_points = [points[0] for points in points_of_systems if points]
+    if is_identification(audit):
+        return identification_threshold(audit, first_points)
     descriptions = list(
         dict.fromkeys(f"{point_in_short(row)} ({row['operating_point']})" for row in first_points)
     )
@@ -952,6 +1002,8 @@ _TARGET_EVENTS = {
     "fpr": "of nontarget trials are accepted",
     "fnr": "of target trials are rejected",
     "sfar": "of spoof trials are accepted",
+    "fnir": "of mated searches miss their person",
+    "fpir": "of non-mated searches return anyone",
 }
 _POINT_DESCRIPTIONS = {
     "eer": "both error types are equally frequent",
@@ -1020,7 +1072,10 @@ def _pooled_rate_text(audit: Audit, system: Row, metric: str, row: Row | None) -
     if row is None:
         return "no threshold"
     if row["value"] is not None:
-        return percent(row["value"])
+        details = ""
+        if is_identification(audit):
+            details = rate_details(audit, metric, row, errors_over_trials(row))
+        return f"{percent(row['value'])}{f' ({details})' if details else ''}"
     reason = inconclusive_text(row)
     if row["reason"] == NO_TRIALS[metric]:
         reason += _exclusions_text(audit, system, metric)

@@ -23,6 +23,7 @@ from parivox.report.audit_queries import (
     error_types,
 )
 from parivox.report.findings import ALLOCATIONS, default_choices, ratio_legend
+from parivox.report.identification import SEARCH_ERRORS, error_condition, is_identification
 from parivox.report.overview import overview
 from parivox.report.ratio_strips import SIGNS, axis_signs, sign_strip
 from parivox.report.terminal_grid import Grid
@@ -41,7 +42,7 @@ from parivox.report.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
@@ -110,15 +111,18 @@ def _summary_blocks(audit: Audit, first_screen: Overview) -> Iterator[Renderable
     yield Text()
     if len(first_screen.pooled_rates[0].rates) > _MAX_SYSTEMS_ABREAST:
         yield _pooled_rates_table(first_screen.pooled_rates)
-    yield _RatesTable(first_screen, attacks_text(audit))
+    yield _RatesTable(first_screen, _rate_conditions(audit))
     if first_screen.verdict_counts:
         yield _verdict_counts_line(first_screen)
-    if any(_shown_comparisons(first_screen)):
+    has_ratios = first_screen.verdict_counts or not is_identification(audit)
+    if has_ratios and any(_shown_comparisons(first_screen)):
         legend = (
             f"Group (speakers), rate{', verdict' if first_screen.verdict_counts else ''}, "
             f"{ratio_legend(audit)}."
         )
         allocation = f"False accepts: {ALLOCATIONS[audit.record['options']['allocate'][0]]}."
+        if is_identification(audit):
+            allocation = "Groups are those of the probe's speaker."
         if "sfar" in error_types(audit):
             allocation += f" Spoof accepts: {SPOOF_TRIALS_OF_GROUP}."
         notes_on_p = _adjustment_note(first_screen, all_error_types(audit))
@@ -131,6 +135,13 @@ def _summary_blocks(audit: Audit, first_screen: Overview) -> Iterator[Renderable
         notes |= {"Limitations": f"{limitations}."}
     for heading, words in notes.items():
         yield Paragraph.assemble((f"{heading}: ", "bold"), printable(words))
+
+
+def _rate_conditions(audit: Audit) -> dict[str, str]:
+    """Return what each rate holds for, behind its name; nothing for rates of plain trials."""
+    if is_identification(audit):
+        return {metric: error_condition(audit, metric) for metric in error_types(audit)}
+    return {"sfar": f", {attacks_text(audit)}"}
 
 
 def _further_results(out: Path | None, page: Path | None) -> Iterator[RenderableType]:
@@ -190,6 +201,12 @@ def _shown_comparisons(first_screen: Overview) -> Iterator[tuple[GroupResult, Gr
 
 def _shown_groups(first_screen: Overview, metric: str) -> list[GroupResult]:
     """Return the groups shown to differ in an error; if none is in any, some of the largest."""
+    if metric in SEARCH_ERRORS and not first_screen.verdict_counts:
+        return [
+            group
+            for group in first_screen.groups
+            if any(comparison.rate is not None for comparison in group.comparisons[metric])
+        ]
     system_names = [name for name, _ in first_screen.pooled_rates[0].rates]
     if (
         first_screen.differing_groups
@@ -242,8 +259,8 @@ class _RatesTable:
     the one in which it differs most. Ratios are drawn where there is room.
     """
 
-    def __init__(self, first_screen: Overview, attacks: str) -> None:
-        self.first_screen, self.attacks = first_screen, attacks
+    def __init__(self, first_screen: Overview, conditions: Mapping[str, str]) -> None:
+        self.first_screen, self.conditions = first_screen, conditions
         self.systems = [name for name, _ in first_screen.pooled_rates[0].rates]
         self.has_many_systems = len(self.systems) > _MAX_SYSTEMS_ABREAST
 
@@ -282,20 +299,21 @@ class _RatesTable:
     def _labelled_rows(self, *, is_abreast: bool) -> Iterator[_LabelledRow]:
         """Yield the rows of both errors: heads, all trials, groups, and how many are hidden."""
         n_blocks = len(self.systems) if is_abreast else 1
-        conditions = {"sfar": f", {self.attacks}"}
         for pooled in self.first_screen.pooled_rates:
             shown_groups = _shown_groups(self.first_screen, pooled.metric)
             error_type = f"{capitalised(ERROR_TYPES[pooled.metric])} ({pooled.metric.upper()})"
-            error_type += conditions.get(pooled.metric, "")
-            axis = text(axis_signs() if shown_groups else "")
+            error_type += self.conditions.get(pooled.metric, "")
+            has_axis = shown_groups and not shown_groups[0].comparisons[pooled.metric][0].details
+            axis = text(axis_signs() if has_axis else "")
             if not self.has_many_systems:
                 is_named = is_abreast and len(self.systems) > 1
                 names = self.systems if is_named else [""] * n_blocks
                 # the name is aligned with the rates, the axis stands above what is drawn
                 heads = [("", [text(f" {name}"), Text(), axis]) for name in names]
                 yield error_type, "bold", heads
-                rates = [(name, [text(f" {rate}"), Text(), Text()]) for name, rate in pooled.rates]
-                yield "  all trials", "", rates
+                rates = [(name, _pooled_cells(rate)) for name, rate in pooled.rates]
+                unit = "searches" if pooled.metric in SEARCH_ERRORS else "trials"
+                yield f"  all {unit}", "", rates
             elif shown_groups:
                 yield error_type, "bold", [("", [Text(), Text(), axis])]
             for group in shown_groups[:_MAX_SHOWN_GROUPS]:
@@ -307,10 +325,11 @@ class _RatesTable:
 
     def _group_row(self, group: GroupResult, metric: str) -> _LabelledRow:
         """Return the row of a group, of many systems with the one in which it differs most."""
-        label = f"  {group.name}"
-        if group.speakers is not None:
-            label += f" ({count_text(group.speakers)})"
         comparisons = group.comparisons[metric]
+        n_speakers = group.speakers if comparisons[0].speakers is None else comparisons[0].speakers
+        label = f"  {group.name}"
+        if n_speakers is not None:
+            label += f" ({count_text(n_speakers)})"
         if self.has_many_systems:
             return label, "", [_furthest_system_cells(comparisons)]
         cells_of_systems = [(each.system, _comparison_cells(each)) for each in comparisons]
@@ -348,6 +367,8 @@ def _furthest_system_cells(comparisons: Sequence[GroupComparison]) -> tuple[str,
 
 def _comparison_cells(comparison: GroupComparison) -> list[Text]:
     """Return a rate; its ratio to the reference, with its interval; and the ratio as drawn."""
+    if comparison.details:
+        return [text(f" {percent(comparison.rate)}"), text(f" ({comparison.details})"), Text()]
     ink = "" if comparison.repeats_other_group else STYLES.get(comparison.verdict, "")
     ratio = short_number(comparison.ratio)
     ratio_cell = Text.assemble((SIGNS.get(comparison.verdict, " "), ink), f" {ratio:>4} ")
@@ -357,6 +378,12 @@ def _comparison_cells(comparison: GroupComparison) -> list[Text]:
         ratio_cell + Text(interval_text(comparison.low, comparison.high)),
         text(strip, style=ink),
     ]
+
+
+def _pooled_cells(rate: str) -> list[Text]:
+    """Return a rate of all trials, and what stands behind it in brackets."""
+    figure, bracket, details = rate.partition(" (")
+    return [text(f" {figure}"), text(f" ({details}" if bracket else ""), Text()]
 
 
 def _headless_grid() -> Grid:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from parivox.core.intervals import UNKNOWN_SPEAKERS
+from parivox.report.identification import SEARCH_ERRORS
 from parivox.report.sentence_template import SentenceTemplate
 from parivox.report.words import interval_text, p_value, short_number
 
@@ -20,6 +21,9 @@ INCONCLUSIVE_REASONS = {
     "no_target_trials": "no target trials",
     "no_nontarget_trials": "no nontarget trials",
     "no_spoof_trials": "no spoof trials",
+    "no_mated_searches": "no mated searches",
+    "no_nonmated_searches": "no non-mated searches",
+    "no_searches": "no searches",
     "undefined_ratio": "ratio undefined",
     "no_interval": "no interval",
     "no_p": "no p-value",
@@ -31,7 +35,12 @@ INCONCLUSIVE_REASONS = {
     "too_common": "error rate too high to compare",
 }
 """Why a comparison is inconclusive, in a few words, where another table says it in others."""
-ERROR_NAMES = {"fpr": "false accepts", "fnr": "false rejects", "sfar": "spoof accepts"}
+ERROR_NAMES = {
+    "fpr": "false accepts",
+    "fnr": "false rejects",
+    "sfar": "spoof accepts",
+    **SEARCH_ERRORS,
+}
 _REFERENCE_NAMES = {
     "others": "all other groups combined",
     "pooled": "all groups pooled",

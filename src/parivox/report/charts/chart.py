@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from parivox.auditing import system_name
 from parivox.errors import ConfigError, name_hint, printable
-from parivox.report.audit_queries import ERROR_TYPES, Scope
+from parivox.report.audit_queries import TRIAL_ERRORS, Scope
 from parivox.report.charts.theme import PAPER
 from parivox.report.overview import group_results
 
@@ -106,7 +106,7 @@ Pair = tuple[Subject, Subject]
 Names: TypeAlias = "str | Sequence[str] | None"
 """One name, several names, or None where no name is given."""
 
-RATES = {metric: f"{words} ({metric.upper()})" for metric, words in ERROR_TYPES.items()}
+RATES = {metric: f"{words} ({metric.upper()})" for metric, words in TRIAL_ERRORS.items()}
 _MAX_READABLE_GROUPS = 30
 """Charts by default prefer a grouping of at most this many groups."""
 _MAX_NAME, _MAX_LABEL, _MAX_SYSTEM = 40, 22, 24

@@ -1,0 +1,267 @@
+"""What reports say of identification: conditions, persons and searches, who is named, smaller lists.
+
+Every rate of identification holds for the gallery that was searched; its size stands with each.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from parivox.report.words import capitalised, count_of, count_text, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from parivox.auditing import Audit
+    from parivox.report.words import Row
+
+SEARCH_ERRORS = {"fnir": "missed identifications", "fpir": "false positive identifications"}
+"""Error types of searches, in words."""
+_MAX_SHARE_DIFFERENCE = 0.1
+"""Difference between the shares of a group among enrolled persons and probes that is told."""
+_MAX_SHARE_OF_PERSON = 0.2
+"""Share of the false positives that may depend on one enrolled person without a remark."""
+_MIN_SPEAKERS = 5
+_RECOMMENDED_SPEAKERS = 10
+FEW_SPEAKERS, SEVERAL_GALLERIES = "few_probe_speakers", "several_galleries"
+"""Codes of why an audit of searches has rates only."""
+
+
+def is_identification(audit: Audit) -> bool:
+    """Return whether an audit is of searches in a gallery."""
+    return "identification" in audit.record
+
+
+def conditions(audit: Audit) -> Mapping[str, Any]:
+    """Return the conditions under which every rate holds, as the audit records them."""
+    recorded: Mapping[str, Any] = audit.record["identification"]
+    return recorded
+
+
+def gallery_text(audit: Audit) -> str:
+    """Return how many persons are enrolled: in the only gallery, or in each of several."""
+    sizes = conditions(audit)["gallery_sizes"]
+    if len(sizes) == 1:
+        return count_of(sizes[0], "person")
+    span = count_text(min(sizes))
+    if max(sizes) > min(sizes):
+        span += f" to {count_text(max(sizes))}"
+    return f"{span} persons in each of {count_text(len(sizes))} galleries"
+
+
+def search_sizes(audit: Audit) -> Iterator[str]:
+    """Yield how many searches, probe speakers and enrolled persons there are, of each system."""
+    systems = conditions(audit)["systems"]
+    for name, counts in systems.items():
+        of_system = f"{name}: " if len(systems) > 1 else ""
+        unknown = ""
+        if counts["unknown"]:
+            unknown = f" and {count_text(counts['unknown'])} searches of unknown speakers"
+        yield (
+            f"{of_system}{count_text(counts['searches'])} searches "
+            f"({count_text(counts['mated'])} mated, {count_text(counts['nonmated'])} non-mated) of "
+            f"{count_of(counts['speakers'], 'speaker')}{unknown} against {gallery_text(audit)}"
+        )
+
+
+def threshold_text(audit: Audit, points: Sequence[Row]) -> str:
+    """Return where the threshold of the first operating point stands, with the rate reached."""
+    if not points:
+        return "no threshold"
+    descriptions = [_point_text(audit, row) for row in points]
+    return f"{'; '.join(dict.fromkeys(descriptions))}. {_validity_text(audit)}"
+
+
+def _validity_text(audit: Audit) -> str:
+    n_galleries = len(conditions(audit)["gallery_sizes"])
+    return f"All results hold for {'this gallery' if n_galleries == 1 else 'these galleries'} only"
+
+
+def _point_text(audit: Audit, row: Row) -> str:
+    point = str(row.get("as_given") or row["operating_point"])
+    kind, _, target = point.partition("=")
+    if point == "deployed":
+        return "decisions as they were made (deployed)"
+    words = f"one threshold, {row['threshold']:.4g}, common to all groups"
+    if kind not in SEARCH_ERRORS:
+        return words
+    filters = {"system": row["system"], "list": row["list"], "grouping": "all", "within": ""}
+    rates = audit.groups.subset(**filters, metric=kind, operating_point=row["operating_point"])
+    (rate,) = [rate_row["value"] for rate_row in rates.rows()]
+    event = (
+        "of non-mated searches return anyone"
+        if kind == "fpir"
+        else f"of mated searches do not return their person{rank_text(audit)}"
+    )
+    return (
+        f"{words}, at which at most {100 * float(target):g} % {event} ({row['operating_point']}: "
+        f"{percent(rate)})"
+    )
+
+
+def rank_text(audit: Audit) -> str:
+    """Return among how many candidates a person must be, if it is not the first."""
+    rank = conditions(audit)["rank"]
+    return f" within rank {rank}" if rank > 1 else ""
+
+
+def error_condition(audit: Audit, metric: str) -> str:
+    """Return behind an error type of searches the conditions that it holds under."""
+    rank = f"rank {conditions(audit)['rank']}, " if metric == "fnir" else ""
+    return f", {rank}against {gallery_text(audit)}"
+
+
+def rates_only_sentences(audit: Audit) -> list[str]:
+    """Return why there are rates only, and what would help; empty where there is more."""
+    reason = conditions(audit)["rates_only"]
+    if reason == SEVERAL_GALLERIES:
+        return ["Rates only: intervals for searches in several galleries are not available"]
+    if reason != FEW_SPEAKERS:
+        return []
+    groups = audit.groups.subset(metric="fnir", within="").rows()
+    sizes = {
+        row["speakers"]
+        for row in groups
+        if row["grouping"] != "all" and row["group"] != "pooled" and row["speakers"] is not None
+    }
+    most = count_of(max(sizes, default=0), "speaker")
+    each = f"each group has {most}" if len(sizes) == 1 else f"no group has more than {most}"
+    if sizes and max(sizes) >= _MIN_SPEAKERS:
+        each = "fewer than two groups have enough speakers"
+    return [
+        f"Rates only: {each}, and at least {_MIN_SPEAKERS} in each are needed for any comparison",
+        f"To compare groups, record at least {_RECOMMENDED_SPEAKERS} speakers in each group",
+    ]
+
+
+def rate_details(audit: Audit, metric: str, row: Row, error_counts: str) -> str:
+    """Return the errors and searches behind a rate, where nothing else is said of it.
+
+    Missed searches that name another person stand apart: only in these does somebody else's account
+    or data come into play. `row` names the cell.
+    """
+    if not conditions(audit)["rates_only"] or not error_counts:
+        return ""
+    filters = {
+        name: row[name] for name in ("system", "list", "grouping", "group", "operating_point")
+    }
+    if metric == "fnir":
+        wrong = measure_rows(audit, "wrong_person", **filters)
+        if wrong and wrong[0]["errors"] is not None:
+            return f"{error_counts}; {count_text(wrong[0]['errors'])} as another person"
+    all_unknown = all(
+        counts["unknown"] == counts["nonmated"] for counts in conditions(audit)["systems"].values()
+    )
+    is_of_unknown = metric == "fpir" and row["grouping"] == "all" and all_unknown
+    return f"{error_counts}{', all of unknown speakers' if is_of_unknown else ''}"
+
+
+def measure_rows(audit: Audit, measure: str, **filters: Any) -> list[Row]:
+    """Return the rows of one measure of searches."""
+    return [
+        row
+        for row in audit.searches.rows()
+        if row["measure"] == measure
+        and all(row[name] == wanted for name, wanted in filters.items())
+    ]
+
+
+def limitations(audit: Audit) -> Iterator[tuple[str, str, str]]:
+    """Yield what limits the results: in a few words, in a sentence, and the section."""
+    sizes = conditions(audit)["gallery_sizes"]
+    persons = gallery_text(audit)
+    yield (
+        f"rates hold for {persons} only",
+        f"False positive identifications grow with the number of enrolled persons. These rates "
+        f"are for {persons}, and say nothing about a longer list or about other persons",
+        "gallery",
+    )
+    if len(sizes) > 1 and max(sizes) > min(sizes):
+        yield (
+            f"gallery sizes differ ({min(sizes)} to {max(sizes)})",
+            f"Gallery sizes differ ({min(sizes)} to {max(sizes)} persons), so that a difference "
+            "in false positive identifications may be one of the galleries",
+            "gallery",
+        )
+    if any(str(row["operating_point"])[:4] in SEARCH_ERRORS for row in audit.operating_points):
+        yield (
+            "threshold set on the audited searches",
+            "The threshold was set on the audited searches. On other searches it may give other "
+            "error rates",
+            "gallery",
+        )
+    for item, short, sentence in (
+        (
+            "searches_without_candidates",
+            "searches without candidates",
+            "{n} searches returned no list. They count as missed if mated, and as no false "
+            "positive if non-mated: failures lower the FPIR",
+        ),
+        (
+            "searches_of_unknown_speakers",
+            "searches of unknown speakers",
+            "{n} searches are of speakers without an id. They count in the rates of all searches, "
+            "in no group, and give no interval",
+        ),
+        (
+            "searches_of_unlisted_speakers",
+            "searches of speakers outside the speaker table",
+            "{n} searches are of speakers who are not in the speaker table, and so are in no group",
+        ),
+        (
+            "mates_in_ties",
+            "ties at the rank of the person sought",
+            "In {n} mated searches another person has the same score as the one sought. The other "
+            "person counts as the first",
+        ),
+    ):
+        for row in audit.data.subset(item=item).rows():
+            words = count_text(row["count"])
+            yield f"{words} {short}", sentence.format(n=words), "gallery"
+    yield from _uneven_shares(audit)
+    for row in measure_rows(audit, "fpir_without_person"):
+        rate = _rate_of_all(audit, row)
+        if rate and (rate["errors"] - row["errors"]) / rate["errors"] > _MAX_SHARE_OF_PERSON:
+            share = percent((rate["errors"] - row["errors"]) / rate["errors"])
+            yield (
+                "false positives depend on one enrolled person",
+                f"{share} of the false positive identifications at {row['operating_point']} return "
+                "one and the same person only. Some voices resemble many; this says nothing else "
+                "about the person",
+                "named",
+            )
+
+
+def _uneven_shares(audit: Audit) -> Iterator[tuple[str, str, str]]:
+    """Yield groups whose share among enrolled persons differs from that among probes."""
+    seen = set()
+    for row in measure_rows(audit, "gallery_share"):
+        names = {name: row[name] for name in ("system", "list", "grouping", "group")}
+        others = measure_rows(
+            audit, "nonmated_share", **names, operating_point=row["operating_point"]
+        )
+        if row["value"] is None or not others or others[0]["value"] is None:
+            continue
+        probe_share = others[0]["value"]
+        key = (row["grouping"], row["group"])
+        if abs(row["value"] - probe_share) > _MAX_SHARE_DIFFERENCE and key not in seen:
+            seen.add(key)
+            yield (
+                f"share of {row['group']} differs between list and searches",
+                f"{percent(row['value'])} of the enrolled persons and {percent(probe_share)} of "
+                f"the non-mated searches are of {row['group']}. Persons of one group resemble each "
+                "other more, so that the FPIR of a group grows with its share of the list",
+                "named",
+            )
+
+
+def _rate_of_all(audit: Audit, row: Row) -> Row | None:
+    filters = {"system": row["system"], "list": row["list"], "grouping": "all", "within": ""}
+    point = row["operating_point"]
+    rows = audit.groups.subset(**filters, metric="fpir", operating_point=point).rows()
+    return rows[0] if rows else None
+
+
+def heading(metric: str) -> str:
+    """Return an error type of searches as a head: words and abbreviation."""
+    return f"{capitalised(SEARCH_ERRORS[metric])} ({metric.upper()})"
