@@ -32,7 +32,7 @@ from parivox.data.trial_set import with_common_speakers
 from parivox.data.trial_shards import TrialShards
 from parivox.data.trials import read_trials
 from parivox.errors import ConfigError, DataError
-from parivox.options.audit import NEVER, AuditOptions
+from parivox.options.audit import NEVER, REFERENCES, AuditOptions
 from parivox.options.kinds import option_fields
 from parivox.options.limits import parse_limits
 from parivox.runtime.progress import stage
@@ -350,6 +350,9 @@ def identification_audit(audit: Audit, searches: GroupedSearches, options: Audit
     }
     record = {name: recorded for name, recorded in audit.record.items() if name != "list_checks"}
     record["options"] = {**record["options"], "limit": options.limit, "gate": options.gate}
+    if searches.rates_only_reason:  # as it was asked for
+        reference = options.reference or REFERENCES
+        record["options"] |= {"intervals": True, "reference": reference}
     record["error_types"] = [*IDENTIFICATION_RATES]
     record["identification"] = _identification_record(searches, options)
     return replace(audit, **tables, record=record)

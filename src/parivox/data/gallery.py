@@ -64,7 +64,8 @@ def read_gallery(source: Any) -> Gallery:
     names = _listed_names(source)
     if names is not None:
         table = pl.DataFrame({"row": range(1, len(names) + 1), "person": names})
-        return _gallery_of(table, "--gallery", {"person": "person"}, [])
+        provenance = {"role": "gallery", "name": "--gallery", "format": "names"}
+        return _gallery_of(table, "--gallery", {"person": "person"}, [provenance])
     table, name, provenance = read_table(source, "gallery")
     columns = {plain_name(column): column for column in table.columns if column != "row"}
     person = next((columns[known] for known in PERSON_NAMES if known in columns), "")

@@ -1,4 +1,4 @@
-"""What reports say of identification: conditions, persons and searches, who is named, smaller lists.
+"""What reports say of identification: conditions, searches, who is named, smaller lists.
 
 Every rate of identification holds for the gallery that was searched; its size stands with each.
 """
@@ -166,55 +166,52 @@ def measure_rows(audit: Audit, measure: str, **filters: Any) -> list[Row]:
     ]
 
 
+_DATA_LIMITATIONS = {
+    "searches_without_candidates": (
+        "searches without candidates",
+        "{n} searches returned no list. They count as missed if mated, and as no false positive "
+        "if non-mated: failures lower the FPIR",
+    ),
+    "searches_of_unknown_speakers": (
+        "searches of unknown speakers",
+        "{n} searches are of speakers without an id. They count in the rates of all searches, in "
+        "no group, and give no interval",
+    ),
+    "searches_of_unlisted_speakers": (
+        "searches of speakers outside the speaker table",
+        "{n} searches are of speakers who are not in the speaker table, and so are in no group",
+    ),
+    "mates_in_ties": (
+        "ties at the rank of the person sought",
+        "In {n} mated searches another person has the same score as the one sought. The other "
+        "person counts as the first",
+    ),
+}
+"""What was noticed in the searches: in a few words, and in a sentence with the number."""
+
+
 def limitations(audit: Audit) -> Iterator[tuple[str, str, str]]:
     """Yield what limits the results: in a few words, in a sentence, and the section."""
-    sizes = conditions(audit)["gallery_sizes"]
-    persons = gallery_text(audit)
-    yield (
-        f"rates hold for {persons} only",
-        f"False positive identifications grow with the number of enrolled persons. These rates "
-        f"are for {persons}, and say nothing about a longer list or about other persons",
-        "gallery",
+    sizes, persons = conditions(audit)["gallery_sizes"], gallery_text(audit)
+    sentence = (
+        "False positive identifications grow with the number of enrolled persons. These rates are "
+        f"for {persons}, and say nothing about a longer list or about other persons"
     )
+    yield f"rates hold for {persons} only", sentence, "gallery"
     if len(sizes) > 1 and max(sizes) > min(sizes):
-        yield (
-            f"gallery sizes differ ({min(sizes)} to {max(sizes)})",
-            f"Gallery sizes differ ({min(sizes)} to {max(sizes)} persons), so that a difference "
-            "in false positive identifications may be one of the galleries",
-            "gallery",
+        words = f"gallery sizes differ ({min(sizes)} to {max(sizes)})"
+        sentence = (
+            f"{capitalised(words)}, so that a difference in false positive identifications may be "
+            "one of the galleries"
         )
+        yield words, sentence, "gallery"
     if any(str(row["operating_point"])[:4] in SEARCH_ERRORS for row in audit.operating_points):
-        yield (
-            "threshold set on the audited searches",
+        sentence = (
             "The threshold was set on the audited searches. On other searches it may give other "
-            "error rates",
-            "gallery",
+            "error rates"
         )
-    for item, short, sentence in (
-        (
-            "searches_without_candidates",
-            "searches without candidates",
-            "{n} searches returned no list. They count as missed if mated, and as no false "
-            "positive if non-mated: failures lower the FPIR",
-        ),
-        (
-            "searches_of_unknown_speakers",
-            "searches of unknown speakers",
-            "{n} searches are of speakers without an id. They count in the rates of all searches, "
-            "in no group, and give no interval",
-        ),
-        (
-            "searches_of_unlisted_speakers",
-            "searches of speakers outside the speaker table",
-            "{n} searches are of speakers who are not in the speaker table, and so are in no group",
-        ),
-        (
-            "mates_in_ties",
-            "ties at the rank of the person sought",
-            "In {n} mated searches another person has the same score as the one sought. The other "
-            "person counts as the first",
-        ),
-    ):
+        yield "threshold set on the audited searches", sentence, "gallery"
+    for item, (short, sentence) in _DATA_LIMITATIONS.items():
         for row in audit.data.subset(item=item).rows():
             words = count_text(row["count"])
             yield f"{words} {short}", sentence.format(n=words), "gallery"
@@ -223,13 +220,12 @@ def limitations(audit: Audit) -> Iterator[tuple[str, str, str]]:
         rate = _rate_of_all(audit, row)
         if rate and (rate["errors"] - row["errors"]) / rate["errors"] > _MAX_SHARE_OF_PERSON:
             share = percent((rate["errors"] - row["errors"]) / rate["errors"])
-            yield (
-                "false positives depend on one enrolled person",
-                f"{share} of the false positive identifications at {row['operating_point']} return "
-                "one and the same person only. Some voices resemble many; this says nothing else "
-                "about the person",
-                "named",
+            sentence = (
+                f"At {row['operating_point']}, {share} of the false positive identifications "
+                "return one and the same person only. Some voices resemble many; this says "
+                "nothing else about the person"
             )
+            yield "false positives depend on one enrolled person", sentence, "named"
 
 
 def _uneven_shares(audit: Audit) -> Iterator[tuple[str, str, str]]:
@@ -246,13 +242,13 @@ def _uneven_shares(audit: Audit) -> Iterator[tuple[str, str, str]]:
         key = (row["grouping"], row["group"])
         if abs(row["value"] - probe_share) > _MAX_SHARE_DIFFERENCE and key not in seen:
             seen.add(key)
-            yield (
-                f"share of {row['group']} differs between list and searches",
-                f"{percent(row['value'])} of the enrolled persons and {percent(probe_share)} of "
-                f"the non-mated searches are of {row['group']}. Persons of one group resemble each "
-                "other more, so that the FPIR of a group grows with its share of the list",
-                "named",
+            group, share = row["group"], percent(row["value"])
+            sentence = (
+                f"{share} of the enrolled persons and {percent(probe_share)} of the non-mated "
+                f"searches are of {group}. Persons of one group resemble each other more, so that "
+                "the FPIR of a group grows with its share of the list"
             )
+            yield f"share of {group} differs between list and searches", sentence, "named"
 
 
 def _rate_of_all(audit: Audit, row: Row) -> Row | None:

@@ -180,6 +180,11 @@ class GroupResult(NamedTuple):
         """The name of the group, with its allocation if that is not the first."""
         return f"{self.group} (by {self.allocation})" if self.allocation else self.group
 
+    @property
+    def n_systems(self) -> int:
+        """How many systems it has rates in."""
+        return len(next(iter(self.comparisons.values())))
+
     def all_comparisons(self) -> Iterator[GroupComparison]:
         """Yield the comparisons of both error rates."""
         for comparisons in self.comparisons.values():

@@ -33,9 +33,11 @@ from parivox.report.html.groups import (
     system_sections,
     trial_list_section,
 )
+from parivox.report.html.identification import page_content
 from parivox.report.html.layout import join_single_sections
 from parivox.report.html.method import method_section
 from parivox.report.html.sentences import context_caveats, findings_section
+from parivox.report.identification import is_identification
 from parivox.report.labels import labelled
 from parivox.report.overview import overview
 from parivox.report.words import BEFORE_UNIT
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing import Audit
     from parivox.report.charts import Figure
+    from parivox.report.context import Context
 
 SECTIONS = {
     "all": "All groups",
@@ -93,15 +96,14 @@ def html_report(
     check_speaker_ids(audit, speaker_ids)
     # names that the context file replaces must not appear anywhere in the report
     audit = labelled(audit, report_context)
+    if is_identification(audit):
+        return _identification_report(audit, title, report_context)
     template = environment().get_template("page.html.j2")
     figures_by_section = _embedded_figures(audit)
     scripts = [_asset_text(name) for name in _SCRIPTS]
     method_items = method_section(audit, report_context)
     style = stylesheet(method_items["sha256"], len(error_types(audit)))
-    names = [system_label(*system.values()) for system in systems(audit)]
-    default_title = f"Fairness audit of {_names_text(names)}"
-    if audit.record["groupings"]:
-        default_title += f" by {_names_text(list(audit.record['groupings']))}"
+    default_title = _default_title(audit, "Fairness audit")
     comparisons = comparison_sections(audit)
     audit_overview = overview(audit)
     all_group_sections = all_groups(audit, audit_overview)
@@ -130,6 +132,31 @@ def html_report(
         checked=trial_list_section(audit),
         method=method_items,
         offenders=offender_tables(audit) if speaker_ids == "offenders" else None,
+        style=style,
+        scripts=scripts,
+        policy=policy(scripts, style),
+    )
+
+
+def _default_title(audit: Audit, kind: str) -> str:
+    """Return the title of a report that is given none: its systems and groupings."""
+    names = [system_label(*system.values()) for system in systems(audit)]
+    title = f"{kind} of {_names_text(names)}"
+    if audit.record["groupings"]:
+        title += f" by {_names_text(list(audit.record['groupings']))}"
+    return title
+
+
+def _identification_report(audit: Audit, title: str | None, context: Context | None) -> str:
+    """Return the page of an audit of searches."""
+    content = page_content(audit, context)
+    scripts = [_asset_text("page.js")]
+    style = stylesheet(content["method"]["sha256"])
+    default_title = _default_title(audit, "Fairness audit of identification")
+    template = environment().get_template("identification.html.j2")
+    return template.render(
+        content,
+        title=printable(title) if title else default_title,
         style=style,
         scripts=scripts,
         policy=policy(scripts, style),

@@ -16,6 +16,7 @@ from parivox.report.audit_queries import (
     error_types,
     systems,
 )
+from parivox.report.identification import gallery_text, is_identification
 from parivox.report.overview import SET_BY_THRESHOLD
 from parivox.report.ratio_strips import HIGHEST, LOWEST, SHAPES, SIGNS, TICKS, axis_position
 from parivox.report.sheets.supplementary import limits
@@ -40,6 +41,8 @@ _HEADS = {
     "fnr": "False rejects (FNR): genuine speakers rejected",
     "fpr": "False accepts (FPR): impostors accepted",
     "sfar": "Spoof accepts (SFAR): spoofed recordings accepted",
+    "fnir": "Missed identifications (FNIR): enrolled speakers not returned",
+    "fpir": "False positive identifications (FPIR): anyone returned for others",
 }
 """Error types as the heads of columns."""
 _FALSE_ACCEPTS = {
@@ -122,6 +125,8 @@ def _legend(
             f"false accepts: {findings.ALLOCATIONS[options['allocate'][0]]}; the enrolled speaker "
             "is at risk"
         )
+    if is_identification(audit):
+        legend.append(f"all rates hold for {gallery_text(audit)}; groups of probe speakers")
     if "sfar" in error_types(audit):
         legend.append(f"spoof accepts: {SPOOF_TRIALS_OF_GROUP}, {attacks_text(audit)}")
     return [
@@ -141,7 +146,7 @@ def _legend(
 def _shown_groups(audit_overview: Overview) -> list[GroupResult]:
     """Return the groups of the first figure."""
     # a group has a row for each system
-    n_systems = max((len(group.comparisons["fnr"]) for group in audit_overview.groups), default=1)
+    n_systems = max((group.n_systems for group in audit_overview.groups), default=1)
     return audit_overview.leading_groups(
         min(_MAX_SHOWN_GROUPS, max(1, _MAX_SHOWN_ROWS // n_systems))
     )
@@ -151,7 +156,7 @@ def _events(audit: Audit, audit_overview: Overview) -> dict[str, str]:
     """Return the error types with a rate, as heads of columns; both if no group has a rate."""
     allocation = audit.record["options"]["allocate"][0]
     heads = {metric: _HEADS[metric] for metric in error_types(audit)}
-    if allocation in _FALSE_ACCEPTS:
+    if allocation in _FALSE_ACCEPTS and "fpr" in heads:
         heads["fpr"] = f"False accepts (FPR): {_FALSE_ACCEPTS[allocation]}"
     events = {}
     for metric, head in heads.items():
@@ -217,8 +222,8 @@ def _group_row(audit: Audit, group: GroupResult) -> dict[str, Any]:
     return {
         "group": group.name,
         "speakers": None if group.speakers is None else count_text(group.speakers),
-        "systems": [comparison.system for comparison in group.comparisons["fnr"]],
-        "n": len(group.comparisons["fnr"]),
+        "systems": [comparison.system for comparison in next(iter(group.comparisons.values()))],
+        "n": group.n_systems,
         "of": drawn_comparisons,
     }
 
@@ -256,7 +261,7 @@ def _drawn_comparison(audit: Audit, comparison: GroupComparison) -> dict[str, An
         "guess": comparison.best_guess,
         "p": p_value(comparison.p) if comparison.fails_only_after_holm else "",
         "rate": percent(comparison.rate),
-        "counts": "" if comparison.verdict else comparison.error_counts,
+        "counts": "" if comparison.verdict else comparison.details or comparison.error_counts,
     }
 
 
