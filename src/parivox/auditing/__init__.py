@@ -182,6 +182,9 @@ if TYPE_CHECKING:
         Audit as Audit,
     )
     from parivox.auditing.result import (
+        check_verification as check_verification,
+    )
+    from parivox.auditing.result import (
         load as load,
     )
     from parivox.auditing.result import (
@@ -270,7 +273,13 @@ _HOMES = {
     "parivox.auditing.outcomes": ("ATTEMPTS",),
     "parivox.auditing.pairing": ("correlation",),
     "parivox.auditing.private": ("CHOICE_ROLES", "PRIVATE", "are_comparable"),
-    "parivox.auditing.result": ("Audit", "loaded_audit", "load", "system_name"),
+    "parivox.auditing.result": (
+        "Audit",
+        "check_verification",
+        "loaded_audit",
+        "load",
+        "system_name",
+    ),
     "parivox.auditing.run": ("audit", "audit_counted", "speaker_count_thresholds"),
     "parivox.auditing.schema": ("CURVES", "TableBuilder", "TABLES"),
     "parivox.auditing.speaker_counts": ("count_by_speaker",),

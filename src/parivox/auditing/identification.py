@@ -22,10 +22,11 @@ from parivox.auditing.result import system_name
 from parivox.auditing.schema import TABLES, TableBuilder
 from parivox.core.counts import NONTARGET, SPOOF
 from parivox.core.measures import BOTH, IDENTIFICATION_RATES
-from parivox.data.candidate_lists import DECISIONS, SearchList, read_searches
+from parivox.data.candidate_lists import SearchList, read_searches
 from parivox.data.gallery import read_gallery
 from parivox.data.recordings import read_utterances
 from parivox.data.requested_groupings import make_groupings
+from parivox.data.search_columns import DECISIONS
 from parivox.data.speakers import read_speakers
 from parivox.data.table import Table
 from parivox.data.trial_set import with_common_speakers

@@ -377,15 +377,28 @@ def _storable(content: Any) -> Any:
 
 
 def loaded_audit(audit: Audit | str | os.PathLike[str]) -> Audit:
-    """Return an audit, or the one that a folder holds."""
+    """Return an audit of verification, or the one that a folder holds."""
     if isinstance(audit, Audit):
+        check_verification(audit, "the audit")
         return audit
     try:
         folder = os.fsdecode(audit)
     except TypeError:
         msg = f"{audit!r:.200} is neither an audit nor a folder; give one of them"
         raise ConfigError(msg) from None
-    return load(folder)
+    audit_of_folder = load(folder)
+    check_verification(audit_of_folder, folder)
+    return audit_of_folder
+
+
+def check_verification(audit: Audit, name: str) -> None:
+    """Refuse an audit of identification where only verification has what is asked for."""
+    if "identification" in audit.record:
+        msg = (
+            f"{name}: an audit of identification has a report page, its tables and --format "
+            "metrics only; use one of these"
+        )
+        raise ConfigError(msg)
 
 
 def load(folder: str | os.PathLike[str]) -> Audit:

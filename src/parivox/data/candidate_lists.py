@@ -13,42 +13,27 @@ import numpy as np
 import polars as pl
 
 from parivox.core.identification import NO_MATE, Searches
-from parivox.data.columns import SPEAKER_NAMES, RequestedColumns, plain_name
+from parivox.data.columns import RequestedColumns, plain_name
 from parivox.data.formats import scan
 from parivox.data.formats.format import location
 from parivox.data.gallery import NOBODY_WORDS
 from parivox.data.recordings import read_utterances
+from parivox.data.search_columns import CANDIDATES, DECISIONS, ROLE_NAMES
 from parivox.data.speakers import read_table
 from parivox.errors import ConfigError, DataError, name_hint
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from parivox.data.gallery import Gallery
 
-CANDIDATES, SCORES, DECISIONS = "candidates", "scores", "decisions"
-"""Forms of a file of searches."""
+SCORES = "scores"
+"""Form of a full score list; those of other files are in `parivox.data.search_columns`."""
 UNKNOWN_WORDS = "unknown"
 """The key in ``--columns`` of the user's own words for no one."""
-_TRUE_SPEAKERS = (
-    "probespeaker", "truespeaker", "actualspeaker", "testspeaker", "speaker", *SPEAKER_NAMES,
-)  # fmt: skip
-_ROLE_NAMES: dict[str, tuple[str, ...]] = {
-    "search": ("search", "searchid", "probe", "probeid", "test", "file", "filename", "utterance"),
-    "probe_speaker": _TRUE_SPEAKERS,
-    "rank": ("rank",),
-    "candidate": ("candidate", "candidateid", "candidatespeaker", "candidateperson"),
-    "predicted_speaker": (
-        "predictedspeaker", "predicted", "prediction", "identifiedspeaker", "identifiedas",
-        "recognisedspeaker", "recognizedspeaker",
-    ),
-    "score": ("score", "scores", "similarity", "llr"),
-    "gallery": ("gallery",),
-}  # fmt: skip
-"""Names of the columns of searches by role, the surest first, in `plain_name` spelling."""
 _ROLE_ALIASES = {"true_speaker": "probe_speaker", "file": "search"}
 """Other names of roles in ``--columns``."""
 
@@ -90,35 +75,6 @@ class SearchList:
         ):
             digest.update(np.ascontiguousarray(column).tobytes())
         return digest.hexdigest()
-
-
-def identification_form(names: Iterable[str]) -> str:
-    """Return the form of a file with columns of these names; empty if it holds no searches.
-
-    A list of scores may be of searches or of verification trials, and is neither by its names.
-
-    Examples
-    --------
-    >>> identification_form(["search", "rank", "candidate", "score"])
-    'candidates'
-    >>> identification_form(["file", "true_speaker", "predicted_speaker"])
-    'decisions'
-    >>> identification_form(["enrol", "test", "score"])
-    ''
-    """
-    plain_names = {plain_name(name) for name in names}
-    if plain_names & {*_ROLE_NAMES["candidate"]} and plain_names & {"rank", "search", "searchid"}:
-        return CANDIDATES
-    has_speaker = bool(plain_names & {*_TRUE_SPEAKERS})
-    return DECISIONS if has_speaker and plain_names & {*_ROLE_NAMES["predicted_speaker"]} else ""
-
-
-def needs_gallery_message(name: str) -> str:
-    """Return the sentence that a file of searches needs to know who is enrolled."""
-    return (
-        f"{name}: identification needs the enrolled persons; give parivox audit --gallery "
-        "watchlist.csv"
-    )
 
 
 def read_searches(
@@ -185,8 +141,8 @@ def _columns_of_roles(
     names = [column for column in rows.columns if column != "row"]
     found_columns = {}
     for role, column in requested.items():
-        if role not in _ROLE_NAMES:
-            known = ", ".join((*_ROLE_NAMES, *_ROLE_ALIASES, UNKNOWN_WORDS))
+        if role not in ROLE_NAMES:
+            known = ", ".join((*ROLE_NAMES, *_ROLE_ALIASES, UNKNOWN_WORDS))
             msg = f"--columns: {role!r} is not a role of searches; known are {known}"
             raise ConfigError(msg)
         if column not in names:
@@ -194,7 +150,7 @@ def _columns_of_roles(
             raise DataError(msg)
         found_columns[role] = column
     plain_names = {plain_name(column): column for column in reversed(names)}
-    for role, known_names in _ROLE_NAMES.items():
+    for role, known_names in ROLE_NAMES.items():
         taken = {*found_columns.values()}
         match = next(
             (plain_names[known] for known in known_names if plain_names.get(known, "") not in

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing import TableBuilder, load, read_one_system
+from parivox.auditing import TableBuilder, check_verification, load, read_one_system
 from parivox.data.site_key import KDF, NO_KDF, SiteKey, key_file
 from parivox.data.source_bytes import with_reading_options
 from parivox.data.table import Table
@@ -359,6 +359,7 @@ def _stream_settings(options: MonitorOptions, site: SiteKey, grouping: Grouping)
 def _baseline_rates(path: str | os.PathLike[str], grouping: Grouping) -> dict[str, list[float]]:
     """Return FNR and its standard error for each group of a saved audit."""
     audit, name = load(path), f"--baseline {os.fsdecode(path)}"
+    check_verification(audit, name)
     rows = audit.groups.subset(grouping=grouping.name, metric="fnr", within="").rows()
     if not rows:
         groupings = ", ".join(audit.record["groupings"])

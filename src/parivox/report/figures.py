@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from parivox.auditing import check_verification
 from parivox.errors import ConfigError
 from parivox.report.report_files import check_installed
 from parivox.runtime.disk import (
@@ -58,6 +59,7 @@ def write_figures(
         If the folder holds something else or cannot be written, a format is not known, or
         vl_convert is missing.
     """
+    check_verification(audit, "--figures")
     home = check_figures(folder, formats)
     with stage(f"writing {os.fsdecode(folder)}"):
         content_of_file = _figure_files(audit, formats)

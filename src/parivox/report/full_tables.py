@@ -58,6 +58,7 @@ from parivox.report.findings import (
     trend_sentences,
     worst_tenth_sentences,
 )
+from parivox.report.identification import is_identification
 from parivox.report.sheets.comparison import pairs
 from parivox.report.sheets.groups import (
     both_rates,
@@ -68,6 +69,7 @@ from parivox.report.sheets.groups import (
     strata_table,
     worst_groups_by_stratum,
 )
+from parivox.report.sheets.identification import search_sheets
 from parivox.report.sheets.measures import row_measure, spread_table
 from parivox.report.sheets.sheet import Cell, Sheet, terminal_table
 from parivox.report.sheets.supplementary import (
@@ -130,6 +132,11 @@ def every_table(audit: Audit) -> Group:
 
 def _table_blocks(audit: Audit) -> Iterator[RenderableType]:
     """Yield all systems, their comparisons, and what explains the tables."""
+    if is_identification(audit):
+        for sheet in search_sheets(audit):
+            yield text(sheet.title, style="bold", apart=True)
+            yield from terminal_table(sheet)
+        return
     for system in systems(audit):
         yield from _system_blocks(audit, system)
     yield from _comparison_blocks(audit)

@@ -169,13 +169,17 @@ def measure_rows(audit: Audit, measure: str, **filters: Any) -> list[Row]:
 _DATA_LIMITATIONS = {
     "searches_without_candidates": (
         "searches without candidates",
-        "{n} searches returned no list. They count as missed if mated, and as no false positive "
-        "if non-mated: failures lower the FPIR",
+        (
+            "{n} searches returned no list. They count as missed if mated, and as no false "
+            "positive if non-mated: failures lower the FPIR"
+        ),
     ),
     "searches_of_unknown_speakers": (
         "searches of unknown speakers",
-        "{n} searches are of speakers without an id. They count in the rates of all searches, in "
-        "no group, and give no interval",
+        (
+            "{n} searches are of speakers without an id. They count in the rates of all searches, "
+            "in no group, and give no interval"
+        ),
     ),
     "searches_of_unlisted_speakers": (
         "searches of speakers outside the speaker table",
@@ -183,8 +187,10 @@ _DATA_LIMITATIONS = {
     ),
     "mates_in_ties": (
         "ties at the rank of the person sought",
-        "In {n} mated searches another person has the same score as the one sought. The other "
-        "person counts as the first",
+        (
+            "In {n} mated searches another person has the same score as the one sought. The other "
+            "person counts as the first"
+        ),
     ),
 }
 """What was noticed in the searches: in a few words, and in a sentence with the number."""

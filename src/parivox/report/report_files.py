@@ -11,6 +11,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from parivox.auditing import check_verification
 from parivox.errors import ConfigError, name_hint
 from parivox.options.kinds import as_tuple
 from parivox.renamed import renamed_function
@@ -109,6 +110,8 @@ def write_tables(
 
 def encoded_tables(audit: Audit, kind: str, tables: Sequence[str] = ()) -> bytes:
     """Return an audit's tables in a format; in Markdown or LaTeX those of some names alone."""
+    if kind != "metrics":
+        check_verification(audit, f"--format {kind}")
     if kind == "xlsx":
         from parivox.report.sheets.workbook import workbook  # noqa: PLC0415 - openpyxl is optional
 

@@ -11,6 +11,7 @@ from functools import wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from parivox.auditing import check_verification
 from parivox.errors import ConfigError, name_hint
 from parivox.report.charts.comparison import against, differences, ranks
 from parivox.report.charts.det import det, det_of_systems
@@ -120,6 +121,7 @@ class Charts:
     """
 
     def __init__(self, audit: Audit) -> None:
+        check_verification(audit, "charts")
         self._audit = audit
 
     def __repr__(self) -> str:

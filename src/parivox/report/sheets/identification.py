@@ -26,6 +26,20 @@ _SHOWN_RANKS = (1, 2, 3, 5, 10, 20)
 """Ranks of the cumulative match characteristic in a table."""
 
 
+def search_sheets(audit: Audit) -> list[Sheet]:
+    """Return every table of an audit of searches."""
+    return [
+        search_sheet(audit),
+        *rate_sheets(audit),
+        *miss_sheets(audit),
+        *person_sheets(audit),
+        *named_sheets(audit),
+        *candidate_sheets(audit),
+        *size_sheets(audit),
+        *rank_sheets(audit),
+    ]
+
+
 def rate_sheets(audit: Audit) -> list[Sheet]:
     """Return both error rates of every group at every operating point."""
     sheets = []
