@@ -40,12 +40,14 @@ _KIND_DESCRIPTIONS = {
     "counts": "score counts of parivox count",
     "tally": "speaker counts of parivox count --key, which belong to score counts",
     "groups": "a groups file for --groups",
+    "searches": "searches of identification",
     "unknown": "neither trials nor a table of a known kind",
 }
 _OTHER_FORMATS = {"dataframe": "a dataframe", "yaml": "YAML", "kaldi": "Kaldi's files"}
 _SEPARATORS = {" ": "blanks", "\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
 _LEVEL_NOUNS = {"speaker": "speakers", "recording": "recordings", "trial": "trials"}
 _MISSING_FILES = {
+    "PERSONS": "a table of the enrolled persons",
     "SCORES": "the file with the scores of these trials",
     "TRIALS": "a trial list of these recordings",
     "AUDIT": "the folder of an audit",

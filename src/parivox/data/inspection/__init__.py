@@ -36,6 +36,11 @@ from parivox.data.inspection.findings import FileFindings, Inspection
 from parivox.data.inspection.joins import add_labels, find_joins, settle_kinds
 from parivox.data.inspection.parivox_files import recognise_parivox_file
 from parivox.data.inspection.proposed_audit import NamedSource, ProposedAudit
+from parivox.data.inspection.searches import (
+    inspect_searches,
+    search_command,
+    with_search_findings,
+)
 from parivox.data.inspection.tables import (
     PLAIN_SCORES,
     InspectedTable,
@@ -114,12 +119,15 @@ def inspect_files(
                 source.inspected = add_score_warnings(source.inspected)
         command, differing = plan.next_command()
         command = (_two_class_command(tables) if not trials else "") or command
+        command = search_command(readable_sources) or command
     files = tuple(
         replace(
-            source.findings,
-            odd=(*source.findings.odd, *plan.warnings_by_source.get(id(source), ())),
+            findings,
+            odd=(*findings.odd, *plan.warnings_by_source.get(id(source), ())),
         )
-        for source in readable_sources
+        for source, findings in zip(
+            readable_sources, with_search_findings(readable_sources), strict=True
+        )
     )
     return Inspection(
         files=files,
@@ -204,6 +212,9 @@ def _identify(
     if parivox_file is not None:
         is_table = parivox_file.kind == "utterances"
         return _inspect_parivox_table(source, parivox_file) if is_table else parivox_file
+    searches = inspect_searches(source.data, source.name)
+    if searches is not None:
+        return searches
     trials, problem = _inspect_as_trials(source, requested_columns, format_)
     if trials is not None:
         return trials
