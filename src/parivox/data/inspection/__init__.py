@@ -206,15 +206,14 @@ def _identify(
     """Return what one source is; unknown if it is neither trials nor a table nor counts."""
     if holds_counts(source.data):
         return audit_checks.inspect(source.name, source.data)
-    parivox_file = recognise_parivox_file(source.data, source.name) or inspect_groups(
-        source.data, source.name
+    parivox_file = (
+        recognise_parivox_file(source.data, source.name)
+        or inspect_groups(source.data, source.name)
+        or inspect_searches(source.data, source.name)
     )
     if parivox_file is not None:
         is_table = parivox_file.kind == "utterances"
         return _inspect_parivox_table(source, parivox_file) if is_table else parivox_file
-    searches = inspect_searches(source.data, source.name)
-    if searches is not None:
-        return searches
     trials, problem = _inspect_as_trials(source, requested_columns, format_)
     if trials is not None:
         return trials

@@ -1,0 +1,414 @@
+"""Audits of open-set identification, from files to verdicts, against vectors worked out apart."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import parivox as pv
+from parivox.core.cluster_errors import ErrorsBySpeaker, moments
+from parivox.core.intervals import rate_interval
+from parivox.data.candidate_lists import read_searches
+from parivox.data.gallery import read_gallery
+from parivox.errors import ConfigError, DataError
+from parivox.report import overview
+
+VECTORS = json.loads(
+    (Path(__file__).parents[1] / "vectors_openset.json").read_text(encoding="utf-8")
+)
+GROUPED = VECTORS["data_B"]
+CLOSE = {"rel": 0, "abs": 1e-12}
+
+
+def expected(name):
+    return VECTORS[name]["expected"]
+
+
+def candidate_table(searches):
+    """Candidate lists of a vector; a search without candidates has a row without one."""
+    rows = [
+        {
+            "search": search["probe"],
+            "probe_speaker": search["speaker"] or "",
+            "gallery": search.get("gallery", "G"),
+            "candidate": person,
+            "score": score,
+        }
+        for search in searches
+        for person, score in search["candidates"] or [("", None)]
+    ]
+    return pl.DataFrame(rows)
+
+
+def gallery_table(galleries):
+    rows = [{"person": p, "gallery": name} for name, persons in galleries.items() for p in persons]
+    table = pl.DataFrame(rows)
+    return table if len(galleries) > 1 else table.drop("gallery")
+
+
+def audited(data=GROUPED, people=GROUPED["people"], **options):
+    options = {
+        "gallery": gallery_table(data["galleries"]),
+        "by": "group",
+        "operating_points": "fpir=0.2",
+        "replicates": 50,
+        "gates": ("inference=1", "speakers=2", "errors=1"),
+        **options,
+    }
+    known = {name: group for name, group in people.items() if group is not None}
+    speakers = {"id": [*people], "group": [known.get(name, "") for name in people]}
+    return pv.audit(candidate_table(data["searches"]), speakers, **options)
+
+
+@pytest.fixture(scope="module")
+def audit():
+    return audited()
+
+
+def rate(audit, metric, **filters):
+    (row,) = audit.groups.subset(metric=metric, **filters).rows()
+    return row
+
+
+def measure(audit, name, **filters):
+    rows = [row for row in audit.searches.rows() if row["measure"] == name]
+    return [row for row in rows if all(row[key] == value for key, value in filters.items())]
+
+
+def test_rates_of_groups_are_those_of_probes_at_one_threshold(audit):
+    vector = expected("O4.1_groups")
+    (point,) = audit.operating_points.rows()
+    assert point["threshold"] == vector["threshold"]
+    cells = {("all", "all"): vector["all"], ("group", "pooled"): vector["pooled"]}
+    cells |= {("group", group): numbers for group, numbers in vector["groups"].items()}
+    for (grouping, group), numbers in cells.items():
+        if not numbers["n_mated"] + numbers["n_nonmated"]:
+            continue
+        for metric, n_name in (("fnir", "n_mated"), ("fpir", "n_nonmated")):
+            row = rate(audit, metric, grouping=grouping, group=group)
+            assert row["trials"] == numbers[n_name]
+            if numbers[metric] is None:
+                assert row["value"] is None
+                assert (
+                    row["reason"].replace("nonmated", "non-mated").replace("_", " ")
+                    in (numbers["reasons"])
+                )
+            else:
+                assert row["value"] == pytest.approx(numbers[metric], **CLOSE)
+        if group == "pooled":
+            continue
+        for name in ("wrong_person", "top_s_miss", "selectivity"):
+            (row,) = measure(audit, name, grouping=grouping, group=group)
+            wanted = numbers[name]
+            assert row["value"] == (wanted if wanted is None else pytest.approx(wanted, **CLOSE))
+        for name, wanted in numbers.get("eer_own_threshold", {}).items():
+            (row,) = measure(audit, f"{name.replace('top1', 'top_1')}_eer", group=group)
+            assert row["value"] == (wanted if wanted is None else pytest.approx(wanted, **CLOSE))
+
+
+def test_ratios_are_to_all_other_groups(audit):
+    for group, by_metric in expected("O4.2_ratios").items():
+        for metric, numbers in by_metric.items():
+            (row,) = audit.bias.subset(
+                group=group, metric=metric, measure="ratio", zero="none", reference="others"
+            ).rows()
+            assert row["value"] == pytest.approx(numbers["ratio"], **CLOSE)
+
+
+def test_who_is_named_is_told_by_group_of_the_person(audit):
+    vector = expected("O4.3_false_candidates")
+    for group, numbers in vector["by_candidate_group"].items():
+        (named,) = measure(audit, "named_rate", group=group)
+        assert named["errors"] == numbers["false_candidates"]
+        assert named["trials"] == numbers["comparisons"]
+        (share,) = measure(audit, "gallery_share", group=group)
+        assert share["errors"] == numbers["gallery_persons"]
+        assert share["value"] == pytest.approx(numbers["gallery_share"], **CLOSE)
+    for pair, numbers in vector["matrix_probe_group_to_candidate_group"].items():
+        probe, person = pair.split(">")
+        (row,) = measure(audit, "named_rate_by_groups", group=probe, other_group=person)
+        assert (row["errors"], row["trials"]) == (numbers["k"], numbers["n"])
+    counts = sorted((n for n in vector["per_gallery_person"].values() if n), reverse=True)
+    most = measure(audit, "named_most")
+    assert [row["errors"] for row in most] == [round(25 * share) for share in counts]
+    assert not any(row["person"] for row in most)  # by number, not by name
+
+
+def test_persons_are_named_on_request():
+    named = measure(audited(speaker_ids="offenders"), "named_most")
+    assert named[0]["person"] == expected("O4.3_false_candidates")["worst_gallery_person"]
+
+
+def test_fewer_persons_enrolled_are_an_expectation(audit):
+    sizes = expected("O5.1_gallery_size")["fpir"]
+    rows = measure(audit, "expected_fpir")
+    assert [row["persons"] for row in rows] == [1, 3]
+    assert rows[0]["value"] == pytest.approx(sizes["1"], **CLOSE)
+
+
+def test_failed_searches_count_as_misses_and_as_no_false_positives():
+    data = VECTORS["O6.2_empty_lists"]["inputs"] | {"galleries": VECTORS["data_mini"]["galleries"]}
+    people = dict.fromkeys("abcdehkz", "x") | {"a": "y"}
+    audit = audited(data, people, operating_points=("threshold=2", "threshold=-9"))
+    for threshold, numbers in expected("O6.2_empty_lists").items():
+        if threshold not in {"2", "-9"}:
+            continue
+        for metric in ("fnir", "fpir"):
+            row = rate(audit, metric, grouping="all", operating_point=f"threshold={threshold}")
+            assert row["value"] == pytest.approx(numbers[metric], **CLOSE)
+    (noted,) = audit.data.subset(item="searches_without_candidates").rows()
+    assert noted["count"] == 2
+
+
+def test_a_speaker_is_mated_in_one_gallery_only():
+    data = VECTORS["O6.3_several_galleries"]["inputs"]
+    people = dict.fromkeys("abcdeivw", "x") | {"a": "y"}
+    audit = audited(data, people, operating_points="threshold=2")
+    numbers = expected("O6.3_several_galleries")
+    for metric in ("fnir", "fpir"):
+        row = rate(audit, metric, grouping="all")
+        assert row["value"] == pytest.approx(numbers["all"][metric], **CLOSE)
+    (row,) = measure(audit, "false_candidate_rate", grouping="all")
+    assert row["value"] == pytest.approx(numbers["false_candidate_rate"], **CLOSE)
+    assert audit.record["identification"]["gallery_sizes"] == numbers["gallery_sizes"]
+    shorts = [caveat.short for caveat in overview.overview(audit).caveats]
+    assert "gallery sizes differ (2 to 4)" in shorts
+    assert not len(audit.verdicts)  # until speakers who cross galleries have intervals
+
+
+def test_decisions_count_whatever_their_score():
+    vector = VECTORS["O7.1_decisions"]
+    names = ("file", "true_speaker", "predicted_speaker", "score")
+    rows = [
+        dict(zip(names, row, strict=True))
+        for row in vector["inputs"]["rows_file_true_predicted_score"]
+    ]
+    people = {"id": ["anna", "ben", "carl"], "age": ["x", "y", "y"]}
+    audit = pv.audit(
+        pl.DataFrame(rows), people, gallery=",".join(vector["inputs"]["gallery"]), by="age"
+    )
+    numbers = vector["expected"]
+    assert rate(audit, "fnir", grouping="all")["value"] == pytest.approx(numbers["fnir"], **CLOSE)
+    assert rate(audit, "fpir", grouping="all")["value"] == pytest.approx(numbers["fpir"], **CLOSE)
+    assert measure(audit, "wrong_person", group="all")[0]["value"] == numbers["wrong_person"]
+    assert measure(audit, "top_s_miss", group="all")[0]["value"] == numbers["no_one"]
+    assert [row["errors"] for row in measure(audit, "named_most")] == [1, 1]
+    assert not len(audit.verdicts)
+    assert not len(audit.bias)
+    sentences = overview.overview(audit).finding_sentences
+    assert sentences[0].startswith("Rates only: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [("O9.1_interval_fnir", "misses"), ("O9.2_interval_fpir", "false_positives")],
+)
+def test_intervals_are_over_probe_speakers(name, counts):
+    inputs, numbers = VECTORS[name]["inputs"], expected(name)
+    errors, trials = np.array(inputs[counts]), np.array(inputs["searches"])
+    cell, speaker = np.zeros(errors.size, dtype=int), np.arange(errors.size)
+    of_cells = moments(ErrorsBySpeaker(cell, speaker, errors, trials, 1))
+    interval = rate_interval(of_cells, inputs["confidence"])
+    assert interval.low[0] == pytest.approx(numbers["low"], abs=1e-7)
+    assert interval.high[0] == pytest.approx(numbers["high"], abs=1e-7)
+    assert interval.df[0] == pytest.approx(numbers["df"], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "mated"), [("O9.1_interval_fnir", True), ("O9.2_interval_fpir", False)]
+)
+def test_an_audit_has_these_intervals(name, mated):
+    inputs, numbers = VECTORS[name]["inputs"], expected(name)
+    counts = inputs["misses" if mated else "false_positives"]
+    rows = []
+    for i, (n_errors, n_searches) in enumerate(zip(counts, inputs["searches"], strict=True)):
+        speaker = f"s{i:02}" if mated else f"t{i:02}"
+        for k in range(n_searches):
+            is_error = k < n_errors
+            rows.append(
+                {
+                    "search": f"{speaker}-{k}",
+                    "probe_speaker": speaker,
+                    "candidate": f"s{i:02}",
+                    "score": 0.0 if is_error == mated else 1.0,
+                }
+            )
+    gallery = [f"s{i:02}" for i in range(len(counts))]
+    rows += [
+        {"search": f"{p}-x", "probe_speaker": p, "candidate": "s00", "score": 1.0}
+        for p in (["v1", "v2"] if mated else ["s00", "s01"])
+    ]
+    people = {"id": sorted({row["probe_speaker"] for row in rows})}
+    people["group"] = ["x" if i % 2 else "y" for i in range(len(people["id"]))]
+    audit = pv.audit(
+        pl.DataFrame(rows),
+        people,
+        gallery=gallery,
+        operating_points="threshold=1",
+        replicates=50,
+        interval="speakers",
+    )
+    if not len(audit.verdicts):
+        pytest.skip("too few speakers of one class")
+    row = rate(audit, "fnir" if mated else "fpir", grouping="all")
+    assert (row["low"], row["high"]) == pytest.approx((numbers["low"], numbers["high"]), abs=1e-7)
+
+
+# --- files ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["O10.1_format_candidates", "O10.2_format_trials", "O10.3_format_decisions"]
+)
+def test_files_of_searches_are_read(name, tmp_path):
+    file = tmp_path / "searches.csv"
+    file.write_text(VECTORS[name]["inputs"]["text"], encoding="utf-8")
+    numbers = expected(name)
+    utterances = {"utterance": ["p1", "q1"], "speaker": ["anna", "dora"]}
+    searches = read_searches(
+        file, read_gallery("anna,ben"), utterances=utterances if "trials" in name else None
+    )
+    ids = np.array(searches.ids)
+    assert len(ids) == numbers["searches"]
+    assert ids[searches.searches.is_mated].tolist() == numbers["mated"]
+    assert ids[~searches.searches.is_mated].tolist() == numbers["nonmated"]
+
+
+@pytest.mark.parametrize("name", [*VECTORS["O10.4_refused"]["inputs"]["texts"]])
+def test_contradictory_files_are_refused_in_one_sentence(name, tmp_path):
+    file = tmp_path / "searches.csv"
+    file.write_text(VECTORS["O10.4_refused"]["inputs"]["texts"][name], encoding="utf-8")
+    options = {} if "without a gallery" in name else {"gallery": "anna,ben"}
+    utterances = {"utterance": ["p1", "q1"], "speaker": ["anna", "dora"], "sex": ["f", "m"]}
+    people = {"id": ["anna", "ben", "dora"], "sex": ["f", "m", "m"]}
+    with pytest.raises(DataError) as refusal:
+        pv.audit(file, people, by="sex", utterances=utterances, **options)
+    assert "; " in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+    assert str(refusal.value).startswith("searches.csv")
+
+
+def test_a_missing_pair_may_exclude_its_search(tmp_path):
+    file = tmp_path / "scores.csv"
+    text = VECTORS["O10.4_refused"]["inputs"]["texts"]["pair missing in a full score list"]
+    file.write_text(text, encoding="utf-8")
+    searches = read_searches(
+        file,
+        read_gallery("anna,ben"),
+        utterances={"utterance": ["p1", "q1"], "speaker": ["anna", "dora"]},
+        conflicts="exclude",
+    )
+    assert searches.ids == ("p1",)
+    assert searches.n_excluded == 1
+
+
+def test_several_models_of_a_person_count_as_the_best():
+    gallery = pl.DataFrame({"person": ["anna", "anna", "ben"], "model": ["a1", "a2", "b1"]})
+    rows = {
+        "search": ["p1"] * 3,
+        "probe_speaker": ["anna"] * 3,
+        "candidate": ["a1", "b1", "a2"],
+        "score": [0.5, 1.0, 2.0],
+    }
+    searches = read_searches(rows, read_gallery(gallery))
+    assert searches.n_models == 1
+    assert searches.searches.mate_score.tolist() == [2.0]
+
+
+def test_ranks_of_the_file_count_in_ties():
+    rows = {
+        "search": ["p1", "p1"],
+        "probe_speaker": ["anna"] * 2,
+        "rank": [1, 2],
+        "candidate": ["anna", "ben"],
+        "score": [1.0, 1.0],
+    }
+    assert read_searches(rows, read_gallery("anna,ben")).searches.mate_rank().tolist() == [1]
+    del rows["rank"]
+    assert read_searches(rows, read_gallery("anna,ben")).searches.mate_rank().tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"rank": 9}, "hold 7 candidates"),
+        ({"operating_points": "fpr=0.1"}, "is not of identification"),
+        ({"limits": "fnr=5%"}, "is not of identification"),
+        ({"cost": "sre08"}, "cannot be used with"),
+        ({"gallery": ["f1", "unknown"]}, "is no enrolled person"),
+        ({"gallery": ["f1"]}, "is not in the gallery"),
+        ({"columns": {"search": "nothing"}}, "has no column"),
+        ({"columns": {"enrolment": "search"}}, "is not a role of searches"),
+    ],
+)
+def test_what_searches_cannot_have_is_refused(options, words):
+    data = {**GROUPED, "searches": [dict(each) for each in GROUPED["searches"]]}
+    for search in data["searches"][:1]:
+        search["candidates"] = search["candidates"][:-1]  # lists end at some rank
+    with pytest.raises((ConfigError, DataError), match=words) as refusal:
+        audited(data, **options)
+    assert "\n" not in str(refusal.value)
+
+
+def test_verification_has_no_rates_of_searches():
+    trials = {"enrol": ["a/1"], "test": ["a/2"], "score": [1.0]}
+    people = {"id": ["a", "b"], "sex": ["f", "m"]}
+    for options in ({"operating_points": "fpir=0.1"}, {"rank": 2}):
+        with pytest.raises(ConfigError, match="identification"):
+            pv.audit(trials, people, by="sex", **options)
+
+
+# --- what is shown -------------------------------------------------------------------------------
+
+
+def test_every_rate_stands_with_the_number_of_persons(audit):
+    words = " ".join(str(audit).split())
+    assert "against 7 persons" in words
+    assert "All results hold for this gallery only" in words
+    assert "trials" not in words
+    assert "false accept" not in words
+
+
+def test_an_audit_is_saved_and_read_again(audit, tmp_path):
+    audit.save(tmp_path / "audit")
+    again = pv.load(tmp_path / "audit")
+    assert again.searches.rows() == audit.searches.rows()
+    assert str(again) == str(audit)
+
+
+def test_the_page_names_the_conditions(audit, tmp_path):
+    audit.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    for words in ("7 persons", "closed set", "Who is named", "Top-1 EER", "--gallery"):
+        assert words in page
+    assert "target trials" not in page
+
+
+def test_charts_are_of_verification(audit):
+    with pytest.raises(ConfigError, match="identification"):
+        audit.charts.forest()
+
+
+def test_rates_by_person_are_all_that_a_household_shows():
+    rng = np.random.default_rng(0)
+    persons = ["ada", "bo", "cai", "dee", "eli", "fay"]
+    rows = [
+        (f"{person}-{k}", person, person if rng.random() < 0.8 else "unknown")
+        for person in persons
+        for k in range(20)
+    ]
+    rows += [(f"guest-{k}", "guest", "ada" if k < 2 else "unknown") for k in range(20)]
+    table = pl.DataFrame(rows, schema=["file", "true_speaker", "predicted_speaker"], orient="row")
+    household = {"person": persons, "age": ["adult"] * 3 + ["child"] * 3}
+    audit = pv.audit(table, household, gallery=household, by="age")
+    assert not len(audit.verdicts)
+    assert len(measure(audit, "fnir_of_person")) == 6
+    words = " ".join(str(audit).split())
+    assert "Rates only: each group has 3 speakers" in words
+    assert "2/20, all of unknown speakers" in words
+    assert "▲" not in words
+    assert rate(audit, "fpir", grouping="all")["speakers"] == 0
