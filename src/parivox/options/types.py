@@ -56,9 +56,15 @@ class OtherAuditOptions(TypedDict, total=False):
     progress: Callable[[Progress], None] | None
     """function called with the progress of each stage, when the stage begins and ends and at most
     four times a second in between; print shows it"""
+    gallery: TableSource | Sequence[str] | None
+    """enrolled persons, which makes the audit one of identification: a table with a column person,
+    and perhaps gallery and model; or the persons themselves, anna,ben"""
     allocate: Sequence[str] | str | None
     """allocation, the rule that assigns nontarget trials to groups: both, enrol, test, either
     (default: both; enrol if nontarget trials have no test speaker)"""
+    rank: int
+    """with --gallery: a mated search is missed unless its person is among so many candidates
+    (default: 1)"""
     thresholds: DocumentSource | None
     """rule file of parivox thresholds: decide each trial by the threshold of its group, as
     operating point deployed"""

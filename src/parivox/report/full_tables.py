@@ -69,7 +69,7 @@ from parivox.report.sheets.groups import (
     strata_table,
     worst_groups_by_stratum,
 )
-from parivox.report.sheets.identification import search_sheets
+from parivox.report.sheets.identification import rate_sheets, search_sheets
 from parivox.report.sheets.measures import row_measure, spread_table
 from parivox.report.sheets.sheet import Cell, Sheet, terminal_table
 from parivox.report.sheets.supplementary import (
@@ -133,9 +133,10 @@ def every_table(audit: Audit) -> Group:
 def _table_blocks(audit: Audit) -> Iterator[RenderableType]:
     """Yield all systems, their comparisons, and what explains the tables."""
     if is_identification(audit):
+        for sheet in rate_sheets(audit):
+            yield from terminal_table(sheet.select(GROUP_RATES), lines_below=1)
         for sheet in search_sheets(audit):
-            yield text(sheet.title, style="bold", apart=True)
-            yield from terminal_table(sheet)
+            yield from terminal_table(sheet, lines_below=1)
         return
     for system in systems(audit):
         yield from _system_blocks(audit, system)

@@ -27,10 +27,9 @@ _SHOWN_RANKS = (1, 2, 3, 5, 10, 20)
 
 
 def search_sheets(audit: Audit) -> list[Sheet]:
-    """Return every table of an audit of searches."""
+    """Return every table of an audit of searches besides its two rates."""
     return [
         search_sheet(audit),
-        *rate_sheets(audit),
         *miss_sheets(audit),
         *person_sheets(audit),
         *named_sheets(audit),
@@ -208,17 +207,13 @@ def _named_by_groups(audit: Audit, label: str, filters: Row) -> Iterator[Sheet]:
         ("Probe", *groups),
     )
     for probe_group in dict.fromkeys(row["group"] for row in rows):
-        cells = {row["other_group"]: row for row in rows if row["group"] == probe_group}
-        sheet.add(
-            probe_group,
-            *(
-                Cell(
-                    percent_figure(cells[group]["value"]),
-                    below=f"{count_text(cells[group]['errors'])}/{count_text(cells[group]['trials'])}",
-                )
-                for group in groups
-            ),
-        )
+        row_of = {row["other_group"]: row for row in rows if row["group"] == probe_group}
+        cells = [Cell(probe_group)]
+        for group in groups:
+            errors, trials = row_of[group]["errors"], row_of[group]["trials"]
+            counts = f"{count_text(errors)}/{count_text(trials)}"
+            cells.append(Cell(percent_figure(row_of[group]["value"]), below=counts))
+        sheet.add(*cells)
     yield sheet
 
 
