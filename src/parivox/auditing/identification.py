@@ -13,26 +13,23 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
-import polars as pl
 
 from parivox.auditing.inputs import GroupedTrials, requested_attributes
 from parivox.auditing.operating_points import DEPLOYED
 from parivox.auditing.options import parse_minimums
 from parivox.auditing.result import system_name
 from parivox.auditing.schema import TABLES, TableBuilder
-from parivox.core.counts import NONTARGET, SPOOF
 from parivox.core.measures import BOTH, IDENTIFICATION_RATES
 from parivox.data.candidate_lists import SearchList, read_searches
 from parivox.data.gallery import read_gallery
 from parivox.data.recordings import read_utterances
 from parivox.data.requested_groupings import make_groupings
 from parivox.data.search_columns import DECISIONS
+from parivox.data.search_trials import search_trials, speaker_positions, with_probe_speakers
 from parivox.data.speakers import read_speakers
 from parivox.data.table import Table
 from parivox.data.trial_set import with_common_speakers
-from parivox.data.trial_shards import TrialShards
-from parivox.data.trials import read_trials
-from parivox.errors import ConfigError, DataError
+from parivox.errors import ConfigError
 from parivox.options.audit import NEVER, REFERENCES, AuditOptions
 from parivox.options.kinds import option_fields
 from parivox.options.limits import parse_limits
@@ -47,7 +44,6 @@ if TYPE_CHECKING:
     from parivox.data.gallery import Gallery
     from parivox.data.grouping import Grouping
     from parivox.data.groups_file import GroupsFile
-    from parivox.data.speakers import Speakers
     from parivox.data.trial_set import TrialSet
 
 _SEARCH_RATES = {trial_rate: rate for rate, trial_rate in IDENTIFICATION_RATES.items()}
@@ -58,8 +54,6 @@ _UNUSABLE_OPTIONS = (
 )  # fmt: skip
 """Options that mean nothing, or nothing yet, for searches."""
 _DEFAULT_POINT = "fpir=0.01"
-NOBODY = "(unknown speaker)"
-"""Id that stands for all probes whose speakers nobody knows."""
 _NO_INTERVALS_OF_GALLERIES = "several_galleries"
 _FEW_SPEAKERS = "few_probe_speakers"
 MAX_NAMED = 10
@@ -157,23 +151,27 @@ def read_grouped_searches(
             )
     for searches in lists.values():
         _check_rank(searches, options.rank)
-    speakers, unlisted = _speaker_table(options, lists)
+    speakers, unlisted = None, set[str]()
+    if options.speakers is not None:
+        with stage("reading the speakers"):
+            speakers = read_speakers(options.speakers, id=options.id, conflicts=options.conflicts)
+        speakers, unlisted = with_probe_speakers(speakers, lists.values())
     attributes = requested_attributes(options)
     utterances = None if options.utterances is None else read_utterances(options.utterances)
     trial_sets = []
     for (system, list_), searches in lists.items():
         with stage("checking the searches"):
-            trials = read_trials(
-                _trial_columns(searches, options.rank),
+            trials = search_trials(
+                searches,
+                gallery,
+                options.rank,
                 system=system,
                 list_=list_,
                 speakers=speakers,
                 utterances=utterances,
                 attributes=attributes,
-                orientation="similarity",
-                takes_spoof=True,
             )
-        trial_sets.append(_as_searches(trials, searches, gallery))
+        trial_sets.append(trials)
     speakers, trial_sets = with_common_speakers(speakers, trial_sets)
     arguments: dict[str, Any] = {"sets": trial_sets, "file": groups_file}
     groupings = make_groupings(speakers, options.by, **arguments)
@@ -205,82 +203,6 @@ def _check_rank(searches: SearchList, rank: int) -> None:
             f"rank of at most {length}"
         )
         raise ConfigError(msg)
-
-
-def _speaker_table(
-    options: AuditOptions, lists: Mapping[tuple[str, str], SearchList]
-) -> tuple[Speakers | None, set[str]]:
-    """Return the table of speakers with a row for all probes, and the ids that it lacked."""
-    if options.speakers is None:
-        return None, set()
-    with stage("reading the speakers"):
-        speakers = read_speakers(options.speakers, id=options.id, conflicts=options.conflicts)
-    named = sorted({name for searches in lists.values() for name in searches.speakers if name})
-    if not named or not speakers.choose_id_column(pl.Series(named, dtype=pl.String)):
-        names = ", ".join(named[:2]) or "none"
-        msg = (
-            f"{speakers.name}: contains none of the speakers of the probes ({names}); name its id "
-            "column with --id, or give their table"
-        )
-        raise DataError(msg)
-    unlisted = {*named} - {*speakers.ids}
-    return speakers.with_unlisted([*sorted(unlisted), NOBODY]), unlisted
-
-
-def _trial_columns(searches: SearchList, rank: int) -> pl.DataFrame:
-    """Return searches as trials of the probe's speaker with itself.
-
-    Non-mated searches are called spoof trials until they have been read: like these, they count for
-    one speaker, who stands on both sides.
-    """
-    array, speakers = searches.searches, [name or NOBODY for name in searches.speakers]
-    columns: dict[str, Any] = {
-        "enrol": searches.ids,
-        "test": searches.ids,
-        "enrol_speaker": speakers,
-        "test_speaker": speakers,
-        "label": np.where(array.is_mated, "target", "spoof"),
-    }
-    if searches.form == DECISIONS:
-        is_accepted = np.where(
-            array.is_mated, np.isfinite(array.mate_score), np.isfinite(array.top_score)
-        )
-        columns["decision"] = np.where(is_accepted, "accept", "reject")
-    else:
-        mate_rank = array.mate_rank()
-        is_found = (mate_rank > 0) & (mate_rank <= rank)
-        mated_score = np.where(is_found, array.mate_score, -np.inf)
-        columns["score"] = np.where(array.is_mated, mated_score, array.top_score)
-    return pl.DataFrame(columns)
-
-
-def _as_searches(trials: TrialSet, searches: SearchList, gallery: Gallery) -> TrialSet:
-    """Return trials that were read as searches: non-mated ones are nontarget trials."""
-    partitions = [
-        replace(
-            partition,
-            trial_class=np.where(
-                partition.trial_class == SPOOF, NONTARGET, partition.trial_class
-            ).astype(np.int8),
-        )
-        for partition in trials.partitions()
-    ]
-    assert trials.speaker_table is not None
-    names = pl.Series([NOBODY], dtype=pl.String)
-    positions = trials.speaker_table.positions(names)
-    has_nobody = "" in searches.speakers and positions is not None
-    return replace(
-        trials,
-        _shards=TrialShards.held(partitions),
-        n_spoof=0,
-        attacks=(),
-        are_searches=True,
-        unknown_speaker=int(cast("Any", positions)[0]) if has_nobody else -1,
-        content_sha256=searches.content_sha256,
-        data_notes=[],
-        counts_by_speaker={},
-        provenance=[*searches.provenance, *gallery.provenance, *trials.provenance[1:]],
-    )
 
 
 def _rates_only_reason(
@@ -725,7 +647,7 @@ class _SearchMeasures:
         table = self.trials.speaker_table
         if grouping.speaker_codes is None or table is None:
             return None
-        positions = table.positions(pl.Series(self.persons, dtype=pl.String))
+        positions = speaker_positions(self.trials, self.persons)
         if positions is None:
             return None
         codes = np.append(grouping.speaker_codes[: len(table.ids)], np.int32(-1))
