@@ -38,7 +38,7 @@ from parivox.data.value_warnings import (
 from parivox.facts import fact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -222,6 +222,13 @@ def add_data_warnings(
         warnings.append(
             DataWarning(TRIALS_BEYOND_MEMORY, trials.n_trials, "list_and_scores_unchecked")
         )
+    add_warnings(table_builder, trials, warnings)
+
+
+def add_warnings(
+    table_builder: TableBuilder, trials: TrialSet | TrialCounts, warnings: Iterable[DataWarning]
+) -> None:
+    """Add data warnings on some trials, each once."""
     for warning in dict.fromkeys(warnings):
         table_builder.add(
             system=trials.system,

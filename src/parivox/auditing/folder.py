@@ -383,10 +383,10 @@ class _OtherVersion:
 
     def no_table(self, name: str) -> Table:
         """A table that was not written: nothing was asked of it, or it came later."""
-        if name not in FIRST_COLUMNS:
+        if name not in ON_REQUEST:
+            if name in FIRST_COLUMNS:
+                raise KeyError(name)
             self.differences[name] = self.missing.format("table")
-        elif name not in ON_REQUEST:
-            raise KeyError(name)
         return Table.empty(TABLES[name])
 
     def options(self, recorded_options: dict[str, Any]) -> dict[str, Any]:

@@ -56,6 +56,8 @@ class Audit(NotebookView):
         Empty unless a comparison, the ids of speakers, or a sweep, was asked for.
     searches : Table
         What identification has besides its two error rates; empty for verification.
+    attacks : Table
+        Spoof accepts by attack; empty without spoof trials whose attack is known.
     pairing : Table
         What pairs it with an audit of the same trials by another system; may be empty.
     record : dict
@@ -81,6 +83,7 @@ class Audit(NotebookView):
     sweep: Table
     pairing: Table
     searches: Table
+    attacks: Table
     record: dict[str, Any]
     provenance: list[dict[str, Any]]
 

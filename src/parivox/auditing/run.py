@@ -19,6 +19,7 @@ from parivox.auditing.data_table import (
     add_data_warnings,
     add_same_score_warnings,
     add_trial_accounts,
+    add_warnings,
 )
 from parivox.auditing.draws import MAX_DRAWN_SPEAKERS, draw_speakers
 from parivox.auditing.inputs import (
@@ -36,6 +37,7 @@ from parivox.auditing.options import OFFENDERS, REFERENCES, Options
 from parivox.auditing.record import audit_record, provenance_entries
 from parivox.auditing.result import Audit, system_name
 from parivox.auditing.schema import TABLES, TableBuilder
+from parivox.auditing.spoof_warnings import spoof_warnings
 from parivox.auditing.system import (
     counted_thresholds,
     measure_system,
@@ -343,6 +345,8 @@ def _add_data_rows(data_table: TableBuilder, system: System, inputs: GroupedTria
     )
     groupings = [*inputs.groupings, *inputs.within]
     add_data_warnings(data_table, trials, groupings, counts.all_counts, system.development, options)
+    if trials.whole_list is not None:
+        add_warnings(data_table, trials, spoof_warnings(trials.whole_list, system.attacks))
     if options.conflicts != "error" and trials.identified is not None:
         add_conflict_effects(
             data_table, trials.identified, inputs.groupings, counts, points, options

@@ -254,6 +254,23 @@ ADDED_COLUMNS: dict[str, dict[str, str]] = {
         "draws": "str",
         "members": "str",
     },
+    "attacks": {
+        **_GROUP,
+        "operating_point": "str",
+        "attack": "str",
+        **_COUNT,
+        "speakers": "int",
+        "value": "float",
+        "share": "float",
+        "reference": "str",
+        "ratio": "float",
+        **_RANGE,
+        "ratio_without": "float",
+        "standardised": "float",
+        "standardised_ratio": "float",
+        "reason": "str",
+        "note": "str",
+    },
 }
 """Columns, or tables, that came later: columns stand at the end, and audits may lack them."""
 WITHOUT_FACTS = ("det", "bins", "bands", "offenders", "pairing")
@@ -272,7 +289,7 @@ TABLES = {
 CURVES = ("det", "bins", "bands", "sweep", "pairing")
 """Tables too long for text: always Parquet."""
 ON_REQUEST = (
-    "verdicts", "limits", "failures", "comparison", "offenders", "sweep", "searches",
+    "verdicts", "limits", "failures", "comparison", "offenders", "sweep", "searches", "attacks",
 )  # fmt: skip
 """Tables that are left out where they are empty."""
 

@@ -104,7 +104,7 @@ def count_speaker_errors(
     cell_errors = [_ErrorSums(layout.n_cells, units, error_types) for layout in layouts]
     stratum_errors = [_ErrorSums(layout.n_strata, units, error_types) for layout in layouts]
     for placed in chunks:
-        acceptances = _Acceptances.of_trials(trials, placed, located_points)
+        acceptances = Acceptances.of_trials(trials, placed, located_points)
         classes = _units_by_class(trials, placed, units, error_types)
         for i, trial_cells in placed.cells_by_layout.items():
             cell_errors[i].add(classes, trial_cells.cells, acceptances)
@@ -152,7 +152,7 @@ def count_matrices(
     for placed in place_trials(
         trials, layouts, at_once=_TRIALS_PER_CHUNK, layouts_at_once=MAX_LAYOUTS_TOGETHER
     ):
-        acceptances = _Acceptances.of_trials(trials, placed, located_points)
+        acceptances = Acceptances.of_trials(trials, placed, located_points)
         nontarget = np.flatnonzero(placed.trials.nontarget)
         for i, trial_cells in placed.cells_by_layout.items():
             cell = trial_cells.cells[0].take(nontarget)
@@ -174,7 +174,7 @@ def count_matrices(
     return matrices
 
 
-class _Acceptances(NamedTuple):
+class Acceptances(NamedTuple):
     """Which trials of one chunk are accepted at the operating points."""
 
     n_points: int
@@ -190,7 +190,7 @@ class _Acceptances(NamedTuple):
         trials: TrialSet | TrialCounts | SpeakerCounts,
         placed: PlacedTrials,
         located_points: Sequence[LocatedPoint],
-    ) -> _Acceptances:
+    ) -> Acceptances:
         """Return those of one chunk; of recordings that failed, all trials are rejected."""
         trials_of_chunk = placed.trials
         score_points = [
@@ -335,7 +335,7 @@ class _ErrorSums:
         self,
         classes: Sequence[_ClassUnits],
         cells: Sequence[NDArray[np.int32]],
-        acceptances: _Acceptances,
+        acceptances: Acceptances,
     ) -> None:
         """Add the trials of all classes; each may be in a second cell too."""
         for error_type, units_of_class, n_unit_codes, part_sums in zip(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parivox.auditing.attacks import count_attacks
 from parivox.auditing.bias import min_cost_estimates
 from parivox.auditing.cell_counts import count_cells
 from parivox.auditing.curves import band_thresholds, shared_thresholds
@@ -52,6 +53,7 @@ from parivox.runtime.progress import stage
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from parivox.auditing.attacks import GroupAttacks
     from parivox.auditing.cell_counts import CellCounts, GroupCounts, Stratum
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.inputs import AuditDesign
@@ -96,6 +98,13 @@ class System:
     def speaker_ids(self) -> Sequence[str] | None:
         """Of the speakers by number; None where they are not known, or taken in blocks."""
         return self.trials.speaker_ids
+
+    @cached_property
+    def attacks(self) -> dict[tuple[str, str], GroupAttacks]:
+        """Spoof trials by attack, by grouping and stratum; empty if no attack is known."""
+        return count_attacks(
+            self.trials, self.design.groupings, self.points.located, self.design.within
+        )
 
     @property
     def primary(self) -> dict[str, str | None]:

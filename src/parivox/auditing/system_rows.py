@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.auditing.attacks import add_attack_rows, ratios_of_other_attacks
 from parivox.auditing.bias import add_bias_rows, each_bias_measure
 from parivox.auditing.bt4vt_rows import add_compat_ratios, compat_metrics
 from parivox.auditing.confounding import add_standardised_rows
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parivox.auditing.attacks import GroupAttacks
     from parivox.auditing.cell_counts import Stratum
     from parivox.auditing.judged_groups import JudgedGroups
     from parivox.auditing.operating_points import LocatedPoint
@@ -62,6 +64,10 @@ def add_rows(
     for stratum in counts.strata:
         _add_operating_points(tables["operating_points"], system, stratum)
     pairing = Pairing.from_system(system)
+    if system.attacks:
+        all_keys = {**system.name_columns, "grouping": "all"}
+        all_attacks = system.attacks["all", ""]
+        add_attack_rows(tables["attacks"], all_keys, ["all"], all_attacks, system.points.located)
     n_cells = len(counts.strata) + sum(len(cells.counts) + 1 for cells in counts.group_counts)
     for metrics, judged in _with_progress(metrics_with_judged, n_cells):
         key_columns = {**system.name_columns, **metrics.key_columns}
@@ -71,7 +77,8 @@ def add_rows(
         _pack(tables)
         if metrics.group_counts is None or metrics.area_estimates is None:
             continue
-        _add_measures(tables, system, metrics, judged, key_columns)
+        group_attacks = system.attacks.get((key_columns["grouping"], key_columns["within"]))
+        _add_measures(tables, system, metrics, judged, group_attacks, key_columns)
         if options.sweep:
             add_sweep_rows(
                 tables["sweep"], key_columns, metrics.group_counts, system.sweep_points, options
@@ -90,9 +97,10 @@ def _add_measures(
     system: System,
     metrics: GroupingMetrics,
     judged: JudgedGroups | None,
+    group_attacks: GroupAttacks | None,
     key_columns: Mapping[str, str],
 ) -> None:
-    """Add bias, meta-measures, verdicts and limits of one grouping."""
+    """Add bias, meta-measures, spoof accepts by attack, verdicts and limits of one grouping."""
     assert metrics.group_counts is not None
     assert metrics.area_estimates is not None
     options, points = system.design.options, system.points
@@ -120,6 +128,20 @@ def _add_measures(
         uncertainty=uncertainty,
         judged=judged,
     )
+    other_attacks = ratios_of_other_attacks(
+        group_attacks, group_names, points.located, ratios, options
+    )
+    is_usual = key_columns["allocation"] == options.allocate[0] and not key_columns["within"]
+    if group_attacks is not None and is_usual:  # the attacks of a group are no allocation's
+        add_attack_rows(
+            tables["attacks"],
+            {**system.name_columns, "grouping": grouping.name},
+            group_names,
+            group_attacks,
+            points.located,
+            other_attacks,
+            options.reference[0],
+        )
     if system.system_uncertainty is None or uncertainty is None:
         return
     rates = metrics.error_estimates.with_metrics(*ALL_RATES)
@@ -143,6 +165,7 @@ def _add_measures(
         uncertainty,
         options,
         primary_point=system.primary,
+        other_attacks=other_attacks,
     )
     limits = (tables["limits"], key_columns, metrics.cell_names, points.located)
     add_limit_rows(*limits, ratios, metrics.estimates, uncertainty, options)

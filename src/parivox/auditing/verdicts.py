@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from parivox.auditing.attacks import ATTACK_DEPENDENT
 from parivox.auditing.limits import UNDEFINED_REASONS
 from parivox.auditing.operating_points import NO_TRIALS
 from parivox.auditing.verdict_facts import (
+    DIFFERENT,
     IS_REFERENCE,
     ComparedGroups,
     RateVerdict,
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parivox.auditing.attacks import OtherAttacks
     from parivox.auditing.bias import ReferenceRatios
     from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.operating_points import LocatedPoint
@@ -78,10 +81,12 @@ def add_verdict_rows(
     options: Options,
     *,
     primary_point: Mapping[str, Any],
+    other_attacks: Mapping[str, OtherAttacks],
 ) -> None:
     """Add the verdict on every group and on the system, whose rows have no group.
 
     `ratios_by_rate` are ratios to the first reference, by metric and operating point;
+    `other_attacks` tells by operating point whether those of spoof accepts hold for other attacks;
     `heterogeneity_p` is p of all groups at once. Verdicts at the `primary_point`, its grouping
     included, are confirmatory.
     """
@@ -116,6 +121,7 @@ def add_verdict_rows(
             zip(rates, ratios, rate_verdicts, strict=True)
         ):
             # a ratio needs p below this, so that Holm's adjusted p is below alpha
+            is_attack_dependent = _depends_on_attacks(metric, verdict, other_attacks.get(point))
             max_p = (1 - options.confidence) * safe_divide(ratio.p, adjusted.p_holm[i], 1.0)
             add(
                 group=list(groups),
@@ -134,9 +140,10 @@ def add_verdict_rows(
                     reference,
                     worst_groups[i],
                     ratios_without_worst[i],
+                    is_attack_dependent,
                     unchecked=ratio.has_shared_trials,
                 ),
-                reason=verdict.reason,
+                reason=np.where(is_attack_dependent, ATTACK_DEPENDENT, verdict.reason),
                 because_of=worst_groups[i],
                 **uncertainty.best_guesses.ratio_columns(
                     metric, point, ratio.low, ratio.high, max_p
@@ -280,6 +287,16 @@ def _no_verdict_reasons(
     ]
 
 
+def _depends_on_attacks(
+    metric: str, verdict: Verdicts, other_attacks: OtherAttacks | None
+) -> NDArray[np.bool_]:
+    """Return which verdicts of a difference may not hold for other attacks."""
+    differs = np.isin(verdict.code, DIFFERENT)
+    if metric != "sfar" or other_attacks is None:
+        return np.zeros_like(differs)
+    return differs & other_attacks.is_dependent
+
+
 def _rate_verdicts(
     ratios: Sequence[ReferenceRatios],
     p: FloatArray,
@@ -325,6 +342,7 @@ def _rate_facts(
     reference: str,
     worst_groups: NDArray[np.object_],
     ratio_without_worst: ReferenceRatios,
+    is_attack_dependent: NDArray[np.bool_],
     *,
     unchecked: bool,
 ) -> list[str]:
@@ -339,12 +357,13 @@ def _rate_facts(
         verdict.low,
         verdict.high,
         worst_groups,
+        is_attack_dependent,
         ratio_without_worst.ratio,
         ratio_without_worst.low,
         ratio_without_worst.high,
     )
     facts = []
-    for code, reason, ratio, low, high, worst_group, *numbers_without in zip(
+    for code, reason, ratio, low, high, worst_group, is_dependent, *numbers_without in zip(
         *[column.tolist() for column in columns], strict=True
     ):
         condition: dict[str, Any] = {}
@@ -352,6 +371,8 @@ def _rate_facts(
             condition = {"without": {"groups": [worst_group]} | ratio_values(*numbers_without)}
         elif unchecked and code == "better":
             condition = {"unchecked": True}
+        if is_dependent:
+            condition |= {"attack_dependent": True}
         facts.append(
             RateVerdict(metric, code, reason, ratio, low, high, reference, condition).fact()
         )

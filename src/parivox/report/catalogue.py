@@ -240,6 +240,9 @@ SENTENCES: dict[str, SentenceTemplate] = {
     "fewer_than_three_groups_judged_in_both": SentenceTemplate(
         "fewer than three groups meet the minimums in both systems or lists"
     ),
+    "too_few_attacks": SentenceTemplate(
+        "{attacks} attacks: no statement about other attacks", {"attacks": 3}
+    ),
     "held_by_operating_point": SentenceTemplate("fixed by the operating point"),
     # verdicts
     **VERDICT_SENTENCES,

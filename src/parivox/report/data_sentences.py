@@ -285,6 +285,17 @@ def _columns_by_content(values: Values) -> str:
     return roles_in_words(values["columns"], [*values["columns"]])
 
 
+def _attacks(values: Values) -> str:
+    return ", ".join(values["attacks"])
+
+
+def _share_difference(values: Values) -> str:
+    return (
+        f"by up to {100 * values['difference']:.1f} percentage points: compare the SFAR with equal "
+        "weight for each attack"
+    )
+
+
 def _words_of_failures(values: Values) -> str:
     explanation = failure_words_text(values["words"])
     option = columns_option(values["columns"])
@@ -306,6 +317,13 @@ _COUNTED = {
     "spoof_trials": _counted("spoof trial{s}"),
     "spoof_trials_of_other_speakers": _counted(
         "spoof trial{s} that imitate{v} another speaker than the claimed one"
+    ),
+    "spoof_trials_without_attack": _counted("spoof trial{s} without attack"),
+    "claimed_speakers_without_target_trials": _counted(
+        "claimed speaker{s} of spoof trials without target trials"
+    ),
+    "spoofed_recordings_of_several_claims": _counted(
+        "spoofed recording{s} that claim{v} several speakers"
     ),
     "models": _counted("model{s}"),
     "recordings": _counted("recording{s}"),
@@ -654,6 +672,18 @@ DATA_SENTENCES = {
     "same_group_not_tested": SentenceTemplate(
         "false accepts of impostors of the same group are not tested"
     ),
+    "attacks_of_few_speakers": SentenceTemplate(
+        "attacks with fewer than {speakers} claimed speakers", {"speakers": 5}
+    ),
+    "attacks_named": SentenceTemplate(_attacks, {"attacks": ["A07", "A08"]}),
+    "attacks_of_unequal_shares": SentenceTemplate(
+        "attacks whose share of the spoof trials differs by {grouping!r}", {"grouping": "gender"}
+    ),
+    "attack_shares_differ": SentenceTemplate(_share_difference, {"difference": 0.107}),
+    "claimed_speakers_may_be_other_people": SentenceTemplate(
+        "FNR and SFAR are then of other speakers"
+    ),
+    "claims_are_dependent": SentenceTemplate("intervals of SFAR may be too narrow"),
     "recordings_follow_group": SentenceTemplate(
         "recordings whose {attribute!r} follows from {grouping!r}",
         {"attribute": "device", "grouping": "gender"},

@@ -67,6 +67,12 @@ def _frequency(values: Values) -> str:
 
 
 def _condition(values: Values) -> str:
+    """Return what a verdict depends on: the worst of the other groups, or the attacks."""
+    attacks = "; may not hold for other attacks" if values.get("attack_dependent") else ""
+    return f"{_worst_group_condition(values)}{attacks}"
+
+
+def _worst_group_condition(values: Values) -> str:
     """Return what follows where it is not shown without the worst of the other groups, if so."""
     if values.get("unchecked"):
         return " (not checked without the worst group, as some trials count for two groups)"
@@ -263,6 +269,7 @@ VERDICT_SENTENCES: dict[str, SentenceTemplate] = {
         _groups_without_trials, {"groups": 2, "reason": "no_target_trials"}
     ),
     "infinite_threshold": SentenceTemplate("the threshold is infinite"),
+    "attack_dependent": SentenceTemplate("may not hold for other attacks"),
     "if_equal_variation": SentenceTemplate(
         "if variation between speakers is similar in all groups"
     ),

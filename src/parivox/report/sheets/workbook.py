@@ -33,6 +33,7 @@ ROW_DESCRIPTIONS = {
     "matrix": "false accepts between groups",
     "operating_points": "thresholds, and their error rates over all trials",
     "data": "what was read and excluded, with reasons",
+    "attacks": "spoof accepts of one attack in one group",
 }
 """What a row of each table is."""
 _SPEAKER_TABLE = "offenders"

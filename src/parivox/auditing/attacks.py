@@ -1,0 +1,245 @@
+"""Spoof accepts by attack: counts of every group, rows of the table ``attacks``.
+
+The attack is a key of spoof trials, as the claimed speaker's group is. Verdicts on spoof accepts
+hold for the attacks of the list; those that may not hold for others are told.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from parivox.auditing.layout import Layout, place_trials
+from parivox.auditing.operating_points import NO_TRIALS
+from parivox.auditing.speaker_errors import Acceptances
+from parivox.core.attacks import MIN_ATTACKS, AttackCounts, ratios_for_other_attacks
+from parivox.core.cluster_errors import safe_divide
+from parivox.facts import fact
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.auditing.bias import ReferenceRatios
+    from parivox.auditing.counts.trial_counts import TrialCounts
+    from parivox.auditing.operating_points import LocatedPoint
+    from parivox.auditing.options import Options
+    from parivox.auditing.schema import TableBuilder
+    from parivox.core.counts import FloatArray, IntArray
+    from parivox.data.grouping import Grouping
+    from parivox.data.trial_set import TrialSet
+
+UNKNOWN_ATTACK = "unknown attack"
+"""What stands for the attack of spoof trials that have none."""
+ATTACK_DEPENDENT = "attack_dependent"
+"""Reason code: a verdict may not hold for other attacks."""
+TOO_FEW_ATTACKS = "too_few_attacks"
+"""Note of ratios of which nothing is said for other attacks."""
+
+
+class GroupAttacks(NamedTuple):
+    """Spoof trials of some groups by attack; those of an unknown attack come last."""
+
+    attacks: tuple[str, ...]
+    counts: AttackCounts  # [point, attack, group]
+    speakers: IntArray  # [attack, group]: claimed speakers
+    speakers_of_groups: IntArray  # [group]
+
+    @property
+    def known(self) -> AttackCounts:
+        """The counts of known attacks."""
+        n_known = len([attack for attack in self.attacks if attack != UNKNOWN_ATTACK])
+        return AttackCounts(*(numbers[:, :n_known] for numbers in self.counts))
+
+
+def count_attacks(
+    trials: TrialSet | TrialCounts,
+    groupings: Sequence[Grouping],
+    located_points: Sequence[LocatedPoint],
+    within: Sequence[Grouping] = (),
+) -> dict[tuple[str, str], GroupAttacks]:
+    """Return spoof trials by attack of the groups of each grouping, and of all trials.
+
+    By the names of the grouping, ``all`` for all trials, and of the stratum. Empty if no attack is
+    known.
+    """
+    if not trials.attacks:
+        return {}
+    layouts = [Layout(None, "", None)]
+    for strata in (None, *within):
+        layouts += [Layout(grouping, "enrol", strata) for grouping in groupings]
+    n_attacks, n_speakers = len(trials.attacks) + 1, trials.utterance_speaker.max(initial=0) + 1
+    sums = [
+        np.zeros((2, len(located_points), layout.n_cells * n_attacks), dtype=np.int64)
+        for layout in layouts
+    ]
+    speaker_codes: list[list[NDArray[np.int64]]] = [[] for _ in layouts]
+    for placed in place_trials(trials, layouts):
+        acceptances = Acceptances.of_trials(trials, placed, located_points)
+        spoof = np.flatnonzero(placed.trials.spoof)
+        attack = placed.trials.extra_columns["attack"].take(spoof)
+        attack = np.where(attack < 0, n_attacks - 1, attack)
+        speaker = trials.utterance_speaker.take(placed.trials.enrol.take(spoof))
+        for i, trial_cells in placed.cells_by_layout.items():
+            cell = trial_cells.cells[0].take(spoof)
+            in_cell = np.flatnonzero(cell >= 0)
+            entry = cell.take(in_cell).astype(np.int64) * n_attacks + attack.take(in_cell)
+            n_trials, errors = acceptances.count_entries(
+                entry, spoof.take(in_cell), layouts[i].n_cells * n_attacks, is_of_accepts=True
+            )
+            sums[i][0] += errors
+            sums[i][1] += n_trials
+            speaker_codes[i].append(np.unique(entry * n_speakers + speaker.take(in_cell)))
+    attacks_by_cells = {}
+    for layout, layout_sums, codes in zip(layouts, sums, speaker_codes, strict=True):
+        name = "all" if layout.grouping is None else layout.grouping.name
+        shape = (layout.n_strata, layout.n_cells_per_stratum, n_attacks)
+        by_stratum = layout_sums.reshape(*layout_sums.shape[:2], *shape).swapaxes(-1, -2)
+        entry, speaker = np.divmod(np.unique(np.concatenate(codes)), n_speakers)
+        speakers = np.bincount(entry, minlength=layout.n_cells * n_attacks).reshape(shape)
+        cell = np.unique(entry // n_attacks * n_speakers + speaker) // n_speakers
+        of_groups = np.bincount(cell, minlength=layout.n_cells).reshape(shape[:2])
+        for stratum, stratum_name in enumerate(layout.stratum_names()):
+            attacks_by_cells[name, stratum_name] = _without_unused(
+                trials.attacks, by_stratum[:, :, stratum], speakers[stratum].T, of_groups[stratum]
+            )
+    return attacks_by_cells
+
+
+def _without_unused(
+    attacks: tuple[str, ...], counts: IntArray, speakers: IntArray, speakers_of_groups: IntArray
+) -> GroupAttacks:
+    """Return the spoof trials of some groups, with an unknown attack only where there is one."""
+    names = (*attacks, UNKNOWN_ATTACK) if speakers[-1].any() else attacks
+    errors, trials = counts[..., : len(names), :]
+    return GroupAttacks(
+        names, AttackCounts(errors, trials), speakers[: len(names)], speakers_of_groups
+    )
+
+
+class OtherAttacks(NamedTuple):
+    """Which ratios of SFAR may not hold for other attacks, each ``[group]``."""
+
+    is_dependent: NDArray[np.bool_]
+    low: FloatArray
+    high: FloatArray
+    """Limits for other attacks; NaN where there are none, as with few attacks."""
+
+
+def ratios_of_other_attacks(
+    group_attacks: GroupAttacks | None,
+    groups: Sequence[str],
+    located_points: Sequence[LocatedPoint],
+    ratios: Mapping[tuple[str, str], ReferenceRatios],
+    options: Options,
+) -> dict[str, OtherAttacks]:
+    """Return by operating point which ratios of SFAR may not hold for other attacks.
+
+    `ratios` are those to the first reference, by metric and operating point.
+    """
+    other_attacks = {}
+    for i, located in enumerate(located_points):
+        ratio = ratios.get(("sfar", located.point.text))
+        if ratio is None or located.reason:
+            continue
+        low = high = np.full(len(groups), np.nan)
+        if group_attacks is not None:
+            known, speakers = group_attacks.known.at_point(i), group_attacks.speakers_of_groups
+            low, high = ratios_for_other_attacks(
+                known,
+                _reference_counts(known, groups, options.reference[0]),
+                (ratio.low, ratio.high),
+                np.minimum(speakers, _reference_sums(speakers, groups, options.reference[0])),
+                options.confidence,
+            )
+        other_attacks[located.point.text] = OtherAttacks(~((low > 1) | (high < 1)), low, high)
+    return other_attacks
+
+
+def _reference_counts(counts: AttackCounts, groups: Sequence[str], reference: str) -> AttackCounts:
+    """Return the counts that each group is compared with."""
+    return AttackCounts(*(_reference_sums(numbers, groups, reference) for numbers in counts))
+
+
+def _reference_sums(counts: IntArray, groups: Sequence[str], reference: str) -> IntArray:
+    """Return the sums over groups that each group is compared with; zeros where it is no sum."""
+    total = counts.sum(axis=-1, keepdims=True)
+    if reference == "others":
+        return np.asarray(total - counts)
+    if reference in groups:
+        total = counts[..., [[*groups].index(reference)]]
+    elif reference != "pooled":
+        total = np.zeros_like(total)
+    return np.broadcast_to(total, counts.shape)
+
+
+def add_attack_rows(
+    rows: TableBuilder,
+    audit_keys: Mapping[str, Any],
+    groups: Sequence[str],
+    group_attacks: GroupAttacks,
+    located_points: Sequence[LocatedPoint],
+    other_attacks: Mapping[str, OtherAttacks] = MappingProxyType({}),
+    reference: str = "",
+) -> None:
+    """Add each attack of each group, and then all attacks, at every operating point.
+
+    The row of all attacks names none. It has the limits of the ratio for other attacks, and the
+    SFAR with equal weight for each attack.
+    """
+    n_groups, n_attacks = len(groups), len(group_attacks.attacks)
+    undefined = np.full((n_attacks, n_groups), np.nan)
+    for i, located in enumerate(located_points):
+        counts, known = group_attacks.counts.at_point(i), group_attacks.known.at_point(i)
+        other_counts = _reference_counts(counts, groups, reference)
+        limits = other_attacks.get(located.point.text)
+        standardised, other_standardised = (
+            sums.standardised_rates(known.common_attacks)
+            for sums in (known, _reference_counts(known, groups, reference))
+        )
+        errors = _with_total(counts.errors, counts.errors.sum(axis=0))
+        trials = _with_total(counts.trials, counts.trials.sum(axis=0))
+        speakers = _with_total(group_attacks.speakers, group_attacks.speakers_of_groups)
+        rates = {
+            "value": _with_total(counts.rates, counts.pooled_rates),
+            "ratio": _with_total(
+                safe_divide(counts.rates, other_counts.rates),
+                safe_divide(counts.pooled_rates, other_counts.pooled_rates),
+            ),
+            "low": _with_total(undefined, undefined[0] if limits is None else limits.low),
+            "high": _with_total(undefined, undefined[0] if limits is None else limits.high),
+            "ratio_without": _with_total(
+                safe_divide(counts.rates_without, other_counts.rates_without), undefined[0]
+            ),
+            "standardised": _with_total(undefined, standardised),
+            "standardised_ratio": _with_total(
+                undefined, safe_divide(standardised, other_standardised)
+            ),
+        }
+        if located.reason:
+            rates = dict.fromkeys(rates, _with_total(undefined, undefined[0]))
+        note, n_known = "", known.trials.shape[0]
+        if limits is not None and n_known < MIN_ATTACKS:
+            note = fact(TOO_FEW_ATTACKS, attacks=n_known)
+        rows.add(
+            **audit_keys,
+            group=[group for group in groups for _ in range(n_attacks + 1)],
+            operating_point=located.point.text,
+            attack=[*group_attacks.attacks, ""] * n_groups,
+            errors=None if located.reason else errors.T.ravel(),
+            trials=trials.T.ravel(),
+            speakers=speakers.T.ravel(),
+            share=_with_total(counts.shares, np.ones(n_groups)).T.ravel(),
+            reference=reference,
+            **{name: column.T.ravel() for name, column in rates.items()},
+            reason=np.where(trials.T.ravel() > 0, located.reason, NO_TRIALS["sfar"]),
+            note=[*[""] * n_attacks, note] * n_groups,
+        )
+
+
+def _with_total(by_attack: NDArray[Any], total: NDArray[Any]) -> NDArray[Any]:
+    """Return the values of attacks, followed by that of all of them, ``[attack, group]``."""
+    return np.concatenate((by_attack, total[None]))

@@ -1,0 +1,95 @@
+"""Warnings on the spoof trials of a list: few claims of an attack, attacks that differ by group."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parivox.auditing.attacks import UNKNOWN_ATTACK
+from parivox.data.value_warnings import DataWarning
+from parivox.facts import fact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from parivox.auditing.attacks import GroupAttacks
+    from parivox.data.trial_set import TrialSet
+
+_MIN_CLAIMED_SPEAKERS = 5
+"""Claimed speakers of an attack."""
+MAX_SHARE_DIFFERENCE = 0.02
+"""Difference between groups in the share of an attack from which on rates are standardised."""
+
+
+def spoof_warnings(
+    trials: TrialSet, attacks: Mapping[tuple[str, str], GroupAttacks]
+) -> Iterator[DataWarning]:
+    """Yield what is odd about spoof trials.
+
+    Parameters
+    ----------
+    trials
+        All trials of a list.
+    attacks
+        Spoof trials by attack of each grouping and stratum; empty if no attack is known.
+
+    Yields
+    ------
+    DataWarning
+    """
+    if not trials.n_spoof:
+        return
+    n_speakers = int(trials.utterance_speaker.max(initial=-1)) + 1
+    is_claimed, is_target_speaker = np.zeros((2, n_speakers), dtype=np.bool_)
+    n_without_attack = 0
+    claim_codes = []
+    for partition in trials.partitions():
+        used = partition.without_conflicts()
+        speaker = trials.utterance_speaker.take(used.enrol)
+        is_target_speaker[speaker[used.target]] = True
+        claimed = speaker[used.spoof]
+        is_claimed[claimed] = True
+        claim_codes.append(used.test[used.spoof].astype(np.int64) * n_speakers + claimed)
+        if "attack" in used.extra_columns:
+            n_without_attack += int((used.extra_columns["attack"][used.spoof] < 0).sum())
+        else:
+            n_without_attack += claimed.size
+    if n_without_attack:
+        yield DataWarning("spoof_trials_without_attack", n_without_attack)
+    if n_without_target := int((is_claimed & ~is_target_speaker).sum()):
+        note = "claimed_speakers_may_be_other_people"
+        yield DataWarning("claimed_speakers_without_target_trials", n_without_target, note)
+    claims = np.unique(np.concatenate(claim_codes)) // n_speakers
+    if n_shared := int((np.unique(claims, return_counts=True)[1] > 1).sum()):
+        yield DataWarning("spoofed_recordings_of_several_claims", n_shared, "claims_are_dependent")
+    if attacks:
+        yield from _attack_warnings(attacks)
+
+
+def _attack_warnings(attacks: Mapping[tuple[str, str], GroupAttacks]) -> Iterator[DataWarning]:
+    """Yield which attacks have few claimed speakers, and how the attacks of groups differ."""
+    all_attacks = attacks["all", ""]
+    few = [
+        attack
+        for attack, n_speakers in zip(
+            all_attacks.attacks, all_attacks.speakers[:, 0].tolist(), strict=True
+        )
+        if n_speakers < _MIN_CLAIMED_SPEAKERS and attack != UNKNOWN_ATTACK
+    ]
+    if few:
+        note = fact("attacks_named", attacks=few)
+        yield DataWarning(
+            fact("attacks_of_few_speakers", speakers=_MIN_CLAIMED_SPEAKERS), len(few), note
+        )
+    for (grouping, stratum), group_attacks in attacks.items():
+        if stratum or grouping == "all":
+            continue
+        differences = group_attacks.counts.at_point(0).share_differences
+        n_unequal = int((differences > MAX_SHARE_DIFFERENCE).sum())
+        if n_unequal:
+            yield DataWarning(
+                fact("attacks_of_unequal_shares", grouping=grouping),
+                n_unequal,
+                fact("attack_shares_differ", difference=float(np.fmax.reduce(differences))),
+            )
