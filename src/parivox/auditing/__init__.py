@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 from parivox.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from parivox.auditing.attacks import ATTACK_DEPENDENT as ATTACK_DEPENDENT
     from parivox.auditing.cell_counts import group_counts as group_counts
     from parivox.auditing.counts.counting import (
         count as count,
@@ -214,12 +215,16 @@ if TYPE_CHECKING:
     from parivox.auditing.speaker_counts import (
         count_by_speaker as count_by_speaker,
     )
+    from parivox.auditing.spoof_warnings import (
+        MAX_SHARE_DIFFERENCE as MAX_SHARE_DIFFERENCE,
+    )
     from parivox.auditing.system import check_polarity as check_polarity
     from parivox.auditing.system_uncertainty import MAX_EXACT_TRIALS as MAX_EXACT_TRIALS
     from parivox.auditing.verdict_facts import IS_REFERENCE as IS_REFERENCE
     from parivox.auditing.verdicts import BELOW_MINIMUM as BELOW_MINIMUM
 
 _HOMES = {
+    "parivox.auditing.attacks": ("ATTACK_DEPENDENT",),
     "parivox.auditing.cell_counts": ("group_counts",),
     "parivox.auditing.counts.counting": ("count", "count_trials"),
     "parivox.auditing.counts.merging": ("counts_with_groupings", "read_counts_files"),
@@ -283,6 +288,7 @@ _HOMES = {
     "parivox.auditing.run": ("audit", "audit_counted", "speaker_count_thresholds"),
     "parivox.auditing.schema": ("CURVES", "TableBuilder", "TABLES"),
     "parivox.auditing.speaker_counts": ("count_by_speaker",),
+    "parivox.auditing.spoof_warnings": ("MAX_SHARE_DIFFERENCE",),
     "parivox.auditing.system_uncertainty": ("MAX_EXACT_TRIALS",),
     "parivox.auditing.system": ("check_polarity",),
     "parivox.auditing.verdict_facts": ("IS_REFERENCE",),

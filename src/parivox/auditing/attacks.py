@@ -205,6 +205,7 @@ def add_attack_rows(
         speakers = _with_total(group_attacks.speakers, group_attacks.speakers_of_groups)
         rates = {
             "value": _with_total(counts.rates, counts.pooled_rates),
+            "reference_value": _with_total(other_counts.rates, other_counts.pooled_rates),
             "ratio": _with_total(
                 safe_divide(counts.rates, other_counts.rates),
                 safe_divide(counts.pooled_rates, other_counts.pooled_rates),

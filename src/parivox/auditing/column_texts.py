@@ -134,6 +134,7 @@ _TABLE_TEXTS = {
         "note": "code: why there are no limits of the ratio for other attacks",
         "ratio": "SFAR of the group, divided by that of the reference",
         "ratio_without": "ratio of all attacks but this one",
+        "reference_value": "SFAR of the reference",
         "share": "share of the group's spoof trials",
         "speakers": "number of claimed speakers",
         "standardised": "SFAR with equal weight for each attack that all groups have",

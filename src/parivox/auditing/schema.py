@@ -263,6 +263,7 @@ ADDED_COLUMNS: dict[str, dict[str, str]] = {
         "value": "float",
         "share": "float",
         "reference": "str",
+        "reference_value": "float",
         "ratio": "float",
         **_RANGE,
         "ratio_without": "float",

@@ -1,7 +1,8 @@
 """Spoof accepts by attack: ratios for other attacks, standardised rates, rates without an attack.
 
 Attacks are a second sampling unit next to claimed speakers: few, chosen, and not a random sample
-(docs/methods/uncertainty.md#spoof-accepts-by-attack). Arrays are ``[..., attack, group]``, leading axes are free.
+(docs/methods/uncertainty.md#spoof-accepts-by-attack). Arrays are ``[..., attack, group]``, leading
+axes are free.
 """
 
 from __future__ import annotations

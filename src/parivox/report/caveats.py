@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from parivox.auditing import MISSING_SCORES, MISSING_TARGETS, SAME_TRIALS
+from parivox.core.attacks import MIN_ATTACKS
 from parivox.report import findings
 from parivox.report.audit_queries import (
     POOLED,
@@ -24,7 +25,7 @@ from parivox.report.audit_queries import (
 )
 from parivox.report.identification import is_identification, limitations
 from parivox.report.sheets.comparison import pairs
-from parivox.report.words import capitalised, percent
+from parivox.report.words import capitalised, count_of, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -358,13 +359,17 @@ def acquisition_failures_not_supplied(audit: Audit) -> Iterator[Caveat]:
 def tested_attacks(audit: Audit) -> Iterator[Caveat]:
     """Yield what spoof accepts do not show."""
     if "sfar" in error_types(audit):
+        n_attacks = len(audit.record.get("attacks", ()))
+        few_attacks = ""
+        if 0 < n_attacks < MIN_ATTACKS:
+            few_attacks = f" ({count_of(n_attacks, 'attack')}: no statement about other attacks)"
         yield Caveat(
-            "spoof accepts hold for the attacks of this list only",
+            f"spoof accepts hold for the attacks of this list only{few_attacks}",
             "Spoof accepts (SFAR) are for the attacks of this list. Other attacks may be accepted "
             "more often, and how often attacks occur in use is unknown. A difference between "
             "groups may be one between the spoofed recordings. FDR, IR and GARBE do not include "
             "spoof accepts",
-            "groups",
+            "attacks" if n_attacks else "groups",
         )
 
 

@@ -59,6 +59,7 @@ from parivox.report.findings import (
     worst_tenth_sentences,
 )
 from parivox.report.identification import is_identification
+from parivox.report.sheets.attacks import attack_sentences, attack_table
 from parivox.report.sheets.comparison import pairs
 from parivox.report.sheets.groups import (
     both_rates,
@@ -252,6 +253,7 @@ def _grouping_blocks(
             yield from terminal_table(sheet)
     else:
         yield from _observed_rate_blocks(audit, filters, rates, points, located[0])
+    yield from _attack_blocks(audit, filters, point_name)
     for sheet in failures(audit, filters, rates, point_name):
         yield from terminal_table(sheet)
     rates_of_stratum = {}
@@ -308,6 +310,15 @@ def _verdict_blocks(
         if len(differing) > _MAX_DIFFERING_GROUPS:
             add_row(table, "", f"and {len(differing) - _MAX_DIFFERING_GROUPS} more that differ")
         yield Padding(table, (0, 0, 0, 2))
+
+
+def _attack_blocks(audit: Audit, filters: Row, point: str) -> Iterator[RenderableType]:
+    """Yield spoof accepts by attack, where attacks are known, and what they show."""
+    is_usual = filters["allocation"] == audit.record["options"]["allocate"][0]
+    sheet = attack_table(audit, filters, point) if is_usual else None
+    if sheet is not None:
+        yield from terminal_table(sheet)
+        yield text(" ".join(f"{words}." for words in attack_sentences(audit, filters, point)))
 
 
 def _group_eer_blocks(audit: Audit, filters: Row) -> Iterator[RenderableType]:

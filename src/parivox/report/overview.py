@@ -13,7 +13,7 @@ from collections import Counter
 from itertools import chain, groupby, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
-from parivox.auditing import IS_REFERENCE, NO_TRIALS, is_far_from_target
+from parivox.auditing import ATTACK_DEPENDENT, IS_REFERENCE, NO_TRIALS, is_far_from_target
 from parivox.core.verdict import holm
 from parivox.data.trial_set import COMMON_TRIALS
 from parivox.report import findings
@@ -748,6 +748,9 @@ def _frequency_sentence(
             phrases += _group_phrases(
                 metric, code, groups, units, has_figures=has_figures, is_one_system=bool(system)
             )
+    named = chain.from_iterable(comparisons for _, comparisons in (*worse, *better))
+    if any(comparison.reason_code == ATTACK_DEPENDENT for comparison in named):
+        phrases.append(Phrase(". This may not hold for other attacks"))
     return phrases
 
 
@@ -969,7 +972,7 @@ def _class_sizes(audit: Audit, first_row: Row, n_spoof: int) -> str:
     """Return how many trials of each class there are."""
     n_target, n_nontarget = first_row["target_trials"], first_row["nontarget_trials"]
     n_attacks = len(audit.record.get("attacks", ()))
-    attacks = f" by {count_of(n_attacks, 'attack')}" if n_attacks else ""
+    attacks = f" by {count_of(n_attacks, 'attack')}" if n_attacks else ", attack unknown"
     return (
         f"{count_of(n_target + n_nontarget + n_spoof, 'trial')} ({count_text(n_target)} target, "
         f"{count_text(n_nontarget)} nontarget, {count_text(n_spoof)} spoof{attacks})"

@@ -24,6 +24,7 @@ from parivox.report.context import read_context
 from parivox.report.html.explorer import explorer
 from parivox.report.html.first_screen import all_groups, first_screen, template_names
 from parivox.report.html.groups import (
+    attacks_section,
     comparison_sections,
     crosstab_sections,
     groups_section,
@@ -58,6 +59,7 @@ SECTIONS = {
     "compared": "System comparison",
     "said": "Findings by operating point",
     "groups": "Results by group",
+    "attacks": "Attacks",
     "det": "DET curves and score distributions",
     "pairs": "False accepts between groups",
     "measures": "Summary fairness measures",
@@ -108,9 +110,13 @@ def html_report(
     audit_overview = overview(audit)
     all_group_sections = all_groups(audit, audit_overview)
     n_group_rows = sum(line["n"] for section in all_group_sections for line in section["lines"])
-    sections = {
-        name: heading for name, heading in SECTIONS.items() if name != "compared" or comparisons
+    attacks = attacks_section(audit)
+    empty_sections = {
+        name
+        for name, content in {"compared": comparisons, "attacks": attacks}.items()
+        if not content
     }
+    sections = {name: heading for name, heading in SECTIONS.items() if name not in empty_sections}
     return template.render(
         template_names(audit, audit_overview),
         title=printable(title) if title else default_title,
@@ -123,6 +129,7 @@ def html_report(
         is_annex=n_group_rows > _MAX_SIGNED_ROWS,
         said=findings_section(audit, report_context),
         groups=groups_section(audit),
+        attacks=attacks,
         explorer=explorer(audit),
         crosstabs=crosstab_sections(audit),
         by_system=system_sections(audit),

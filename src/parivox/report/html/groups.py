@@ -30,6 +30,7 @@ from parivox.report.disagreements import disagreements
 from parivox.report.html.layout import join_single_sections, point_text
 from parivox.report.sheets import comparison
 from parivox.report.sheets import groups as tables
+from parivox.report.sheets.attacks import attack_sentences, attack_table
 from parivox.report.sheets.measures import measures_in_report
 from parivox.report.sheets.sheet import Sheet
 from parivox.report.sheets.supplementary import attempts, speaker_errors, standardised_rates
@@ -183,6 +184,23 @@ def _crosstab_section(label: str, sheets: Iterable[Sheet]) -> dict[str, Any]:
         crossed_sheets.append(replace(sheet, columns=[capitalised_column, *other_columns]))
     notes = dict.fromkeys(note for sheet in crossed_sheets for note in sheet.notes)
     return {"label": label, "sheets": crossed_sheets, "notes": [*notes]}
+
+
+# ---- spoof accepts by attack
+
+
+def attacks_section(audit: Audit) -> list[dict[str, Any]]:
+    """Return spoof accepts by attack of each system and grouping; empty if no attack is known."""
+    sections = []
+    for scope in scopes(audit):
+        point = first_point_name(audit, scope.filters)
+        if scope.allocation != audit.record["options"]["allocate"][0] or point is None:
+            continue
+        sheet = attack_table(audit, scope.filters, point)
+        if sheet is not None:
+            sentences = list(attack_sentences(audit, scope.filters, point))
+            sections.append({"label": scope.label, "sentences": sentences, "sheet": sheet})
+    return sections
 
 
 # ---- false accepts between groups

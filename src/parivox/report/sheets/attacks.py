@@ -1,0 +1,226 @@
+"""Spoof accepts by attack: tables, and what they show about other attacks, in sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parivox.auditing import MAX_SHARE_DIFFERENCE
+from parivox.report.audit_queries import system_label
+from parivox.report.catalogue import note_text, reason_text
+from parivox.report.sheets.sheet import UNDEFINED, Cell, Column, Sheet
+from parivox.report.words import (
+    count_of,
+    count_text,
+    interval_text,
+    percent,
+    percent_figure,
+    short_number,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from parivox.auditing import Audit
+    from parivox.report.words import Row
+
+AGREEMENT = "Agreement between attacks is not evidence about other speakers"
+MADE_FOR_TESTS = (
+    "Spoof trials are made for a test. Their share says nothing about how often such attacks happen"
+)
+_PAIR_SIZE = 2
+_MAX_GROUPS_ABREAST, _MAX_COMPARED = 4, 3
+"""Groups that stand beside each other, of more, each attack and group has a row; groups that are
+compared in sentences."""
+_REFERENCES = {"others": "all other groups combined", "pooled": "all groups pooled"}
+
+
+def attack_rows(audit: Audit, filters: Row, point: str) -> dict[str, dict[str, Row]]:
+    """Return the rows of spoof accepts of a grouping, by group and attack; of all attacks last."""
+    table_filters = {name: filters[name] for name in ("system", "list", "grouping")}
+    rows_by_group: dict[str, dict[str, Row]] = {}
+    for row in audit.attacks.subset(**table_filters, operating_point=point).rows():
+        rows_by_group.setdefault(row["group"], {})[row["attack"]] = row
+    return rows_by_group
+
+
+def attack_table(audit: Audit, filters: Row, point: str) -> Sheet | None:
+    """Return the spoof accepts of each attack, over all trials and by group; None for none."""
+    rows_by_group = attack_rows(audit, filters, point)
+    all_rows = attack_rows(audit, {**filters, "grouping": "all"}, point).get("all")
+    if not rows_by_group or not all_rows:
+        return None
+    label = system_label(filters["system"], filters["list"])
+    title = f"Spoof accepts by attack and {filters['grouping']}, {label} at {point}"
+    if len(rows_by_group) > _MAX_GROUPS_ABREAST:
+        return _long_table(title, all_rows, rows_by_group)
+    groups = sorted(rows_by_group, key=lambda group: -(rows_by_group[group][""]["value"] or 0))
+    has_ratio = len(groups) == _PAIR_SIZE
+    columns = [
+        Column("Attack", is_words=True),
+        Column("Spoof trials"),
+        Column("All trials", unit="%"),
+    ]
+    for group in groups:
+        columns += [Column(f"{group}: accepts / trials"), Column(group, unit="%")]
+    if has_ratio:
+        columns.append(Column(f"{groups[0]} to {groups[1]}"))
+        columns.append(Column("Ratio without this attack"))
+    sheet = Sheet(title, columns, sums=1)
+    for attack, all_row in all_rows.items():
+        cells = [Cell(attack or "all attacks"), Cell(count_text(all_row["trials"])), _rate(all_row)]
+        for group in groups:
+            row = rows_by_group[group][attack]
+            cells += [Cell(_counts(row)), _rate(row)]
+        if has_ratio:
+            first_row = rows_by_group[groups[0]][attack]
+            cells += [Cell(short_number(first_row[name])) for name in ("ratio", "ratio_without")]
+        sheet.add(*cells)
+    return sheet
+
+
+def _long_table(
+    title: str, all_rows: Mapping[str, Row], rows_by_group: Mapping[str, Mapping[str, Row]]
+) -> Sheet:
+    """Return a row for each attack and group."""
+    columns = (
+        Column("Attack", is_words=True),
+        Column("Group", is_words=True),
+        Column("Accepts / trials"),
+        Column("SFAR", unit="%"),
+        Column("Ratio"),
+        Column("Ratio without this attack"),
+    )
+    sheet = Sheet(title, columns, is_sortable=True)
+    for attack in all_rows:
+        for group, rows in {"all": all_rows, **rows_by_group}.items():
+            row = rows[attack]
+            ratios = (Cell(short_number(row[name])) for name in ("ratio", "ratio_without"))
+            sheet.add(attack or "all attacks", group, _counts(row), _rate(row), *ratios)
+    return sheet
+
+
+def _counts(row: Row) -> str:
+    errors = UNDEFINED if row["errors"] is None else count_text(row["errors"])
+    return f"{errors}/{row['trials']:,}"
+
+
+def _rate(row: Row) -> Cell:
+    return Cell(percent_figure(row["value"]), reason=reason_text(row))
+
+
+# ---- sentences
+
+
+def attack_sentences(audit: Audit, filters: Row, point: str) -> Iterator[str]:
+    """Yield how spoof accepts of a grouping differ between attacks, and what that shows."""
+    rows_by_group = attack_rows(audit, filters, point)
+    all_rows = attack_rows(audit, {**filters, "grouping": "all"}, point).get("all", {})
+    by_rate = _attacks_by(all_rows, "value")
+    if not by_rate or not rows_by_group:
+        return
+    yield f"SFAR of all trials: {_extremes(by_rate, 'value', percent)}"
+    yield from _highest_attacks(rows_by_group)
+    has_comparison = False
+    for group, reference in _compared_groups(rows_by_group):
+        has_comparison = True
+        yield from _comparison_sentences(group, reference, rows_by_group[group])
+    if has_comparison:
+        yield AGREEMENT
+    yield from _standardised_sentences(rows_by_group)
+    yield MADE_FOR_TESTS
+    yield (
+        "A difference between groups can come from the system or from the quality of the spoofed "
+        "recordings; the audit cannot separate the two"
+    )
+
+
+def _attacks_by(rows: Mapping[str, Row], column: str) -> list[Row]:
+    """Return the rows of attacks that have a value in a column, in rising order of it."""
+    known = [row for row in rows.values() if row["attack"] and row[column] is not None]
+    return sorted(known, key=lambda row: (row[column], row["attack"]))
+
+
+def _extremes(
+    rows: Sequence[Row], column: str, words: Callable[[float], str], link: str = ""
+) -> str:
+    """Return the lowest and the highest value, each with its attack behind `link`."""
+    ends = rows if len(rows) == 1 else (rows[0], rows[-1])
+    return " to ".join(f"{words(row[column])} ({link}{row['attack']})" for row in ends)
+
+
+def _highest_attacks(rows_by_group: Mapping[str, Mapping[str, Row]]) -> Iterator[str]:
+    """Yield the attack that is accepted most often in each group, of few groups."""
+    if len(rows_by_group) > _MAX_GROUPS_ABREAST:
+        return
+    highest = {group: _attacks_by(rows, "value")[-1:] for group, rows in rows_by_group.items()}
+    words = [
+        f"{group} {percent(row['value'])} ({row['attack']})"
+        for group, rows in highest.items()
+        for row in rows
+    ]
+    yield f"Highest SFAR of an attack: {', '.join(words)}"
+
+
+def _compared_groups(
+    rows_by_group: Mapping[str, Mapping[str, Row]],
+) -> Iterator[tuple[str, str]]:
+    """Yield each group with what it is compared with: of two groups, the one with the higher SFAR.
+
+    Of more groups, those with the highest ratios come, as the table has all of them.
+    """
+    compared = [group for group, rows in rows_by_group.items() if rows[""]["ratio"] is not None]
+    compared.sort(key=lambda group: -rows_by_group[group][""]["ratio"])
+    for group in compared[: 1 if len(rows_by_group) == _PAIR_SIZE else _MAX_COMPARED]:
+        reference = rows_by_group[group][""]["reference"]
+        if reference == "others" and len(rows_by_group) == _PAIR_SIZE:
+            (reference,) = rows_by_group.keys() - {group}
+        yield group, _REFERENCES.get(reference, reference)
+
+
+def _comparison_sentences(group: str, reference: str, rows: Mapping[str, Row]) -> Iterator[str]:
+    """Yield for how many attacks a group is above its reference, and for what the ratio holds."""
+    compared = [row for row in _attacks_by(rows, "value") if row["reference_value"] is not None]
+    n_above = sum(row["value"] > row["reference_value"] for row in compared)
+    attacks = count_of(len(compared), "attack")
+    yield f"SFAR is higher for {group} than for {reference} in {n_above} of {attacks}"
+    total, without = rows[""], _attacks_by(rows, "ratio_without")
+    ratio_text = f"Ratio of {group} to {reference}"
+    if len(without) > 1:
+        yield (
+            f"{ratio_text} without one attack: {_extremes(without, 'ratio_without', short_number, 'without ')}"
+        )
+    if total["high"] is not None:
+        interval = interval_text(total["low"], total["high"])
+        yield f"{ratio_text}: {short_number(total['ratio'])}, interval for new attacks {interval}"
+    elif total["note"]:
+        yield note_text(total)
+
+
+def _standardised_sentences(rows_by_group: Mapping[str, Mapping[str, Row]]) -> Iterator[str]:
+    """Yield the SFAR with equal weight for each attack, where shares of attacks differ."""
+    shares_of_attacks: dict[str, list[float]] = {}
+    for rows in rows_by_group.values():
+        for attack, row in rows.items():
+            if row["share"] is not None:
+                shares_of_attacks.setdefault(attack, []).append(row["share"])
+    difference = max(max(shares) - min(shares) for shares in shares_of_attacks.values())
+    if difference <= MAX_SHARE_DIFFERENCE:
+        return
+    words = [
+        f"{group} {percent(rows['']['standardised'])}"
+        for group, rows in rows_by_group.items()
+        if rows[""]["standardised"] is not None
+    ]
+    start = (
+        f"Shares of attacks differ between groups by up to {100 * difference:.1f} percentage points"
+    )
+    if not words:
+        yield f"{start}, and no attack has trials of all groups"
+        return
+    ratios = [
+        f"; ratio of {group} to {reference}: "
+        f"{short_number(rows_by_group[group]['']['standardised_ratio'])}"
+        for group, reference in _compared_groups(rows_by_group)
+        if rows_by_group[group][""]["standardised_ratio"] is not None
+    ]
+    yield f"{start}. SFAR with equal weight for each attack: {', '.join(words)}{''.join(ratios)}"
