@@ -272,6 +272,7 @@ NEW = (
     | DECISION_SENTENCES.keys()
     | PAPER_SENTENCES.keys()
     | SYSTEM_SENTENCES.keys()
+    | {"too_few_attacks"}
 )
 READ_AS_SENTENCES = {"is_reference", "below_minimum", "no_trials"}
 OF_VERDICTS = VERDICT_SENTENCES.keys() - READ_AS_SENTENCES

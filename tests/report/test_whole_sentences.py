@@ -108,7 +108,7 @@ ASK_FOR_KEYS = {
         "_all_groups_equivalent",
         "_all_groups_inconclusive",
         "_both_error_types",
-        "_condition",
+        "_worst_group_condition",
         "_figures",
         "_frequency",
         "_rates_differ",

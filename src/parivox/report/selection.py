@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Group
 
-from parivox.auditing import system_name
+from parivox.auditing import ATTACK_DEPENDENT, system_name
 from parivox.errors import ConfigError, name_hint
 from parivox.report.audit_queries import (
     POOLED,
@@ -179,11 +179,14 @@ def _group_blocks(
 
 
 def _missing_answer_reason(rate_row: Row, verdict_row: Row | None) -> str:
-    """Return why there is no rate, or why the comparison is inconclusive; empty if it is not."""
+    """Return why there is no rate, or what the comparison lacks or holds for; empty for nothing."""
     if rate_row["value"] is None:
         return inconclusive_text(rate_row)
-    if verdict_row is None or verdict_row["verdict"] != "inconclusive":
+    if verdict_row is None:
         return ""
+    if verdict_row["verdict"] != "inconclusive":
+        is_conditional = verdict_row["reason"] == ATTACK_DEPENDENT
+        return inconclusive_text(verdict_row) if is_conditional else ""
     if verdict_row["reason"] not in INCONCLUSIVE_REASONS:  # how a group misses a minimum
         return inconclusive_text(verdict_row)
     return "; ".join(filter(None, (inconclusive_text(verdict_row), gates_text(verdict_row))))

@@ -173,7 +173,7 @@ def _compared_groups(
     for group in compared[: 1 if len(rows_by_group) == _PAIR_SIZE else _MAX_COMPARED]:
         reference = rows_by_group[group][""]["reference"]
         if reference == "others" and len(rows_by_group) == _PAIR_SIZE:
-            (reference,) = rows_by_group.keys() - {group}
+            reference = next(iter(rows_by_group.keys() - {group}))
         yield group, _REFERENCES.get(reference, reference)
 
 
@@ -186,9 +186,8 @@ def _comparison_sentences(group: str, reference: str, rows: Mapping[str, Row]) -
     total, without = rows[""], _attacks_by(rows, "ratio_without")
     ratio_text = f"Ratio of {group} to {reference}"
     if len(without) > 1:
-        yield (
-            f"{ratio_text} without one attack: {_extremes(without, 'ratio_without', short_number, 'without ')}"
-        )
+        ends = _extremes(without, "ratio_without", short_number, "without ")
+        yield f"{ratio_text} without one attack: {ends}"
     if total["high"] is not None:
         interval = interval_text(total["low"], total["high"])
         yield f"{ratio_text}: {short_number(total['ratio'])}, interval for new attacks {interval}"

@@ -1,0 +1,242 @@
+"""Spoof accepts by attack through an audit, against vectors worked out apart."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import parivox as pv
+from parivox.core.attacks import AttackCounts, ratios_for_other_attacks
+from parivox.report import overview
+from parivox.report.sheets.attacks import attack_sentences, attack_table
+
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors_spoof.json").read_text(encoding="utf-8"))
+LIST = VECTORS["data_A"]
+COLUMNS = ("enrol", "test", "enrol_speaker", "test_speaker", "label", "attack", "score")
+PEOPLE = {
+    "id": list(LIST["speakers"]),
+    "group": [group or "" for group in LIST["speakers"].values()],
+}
+BY_ATTACK = VECTORS["S6.1_per_attack"]["expected"]
+
+
+def audited(trials=LIST["trials"], speakers=PEOPLE, **options):
+    columns = {name: [trial[name] for trial in trials] for name in COLUMNS}
+    options = {
+        "by": "group",
+        "operating_points": ("sfar=0.2",),
+        "replicates": 50,
+        "gates": ("speakers=2", "errors=1", "pairs=1"),
+        **options,
+    }
+    return pv.audit(columns, speakers, **options)
+
+
+def rows_of(audit, **filters):
+    return {(row["group"], row["attack"]): row for row in audit.attacks.subset(**filters).rows()}
+
+
+@pytest.fixture(scope="module")
+def audit():
+    return audited()
+
+
+def test_every_attack_is_counted_in_every_group(audit):
+    rows = rows_of(audit)
+    for attack, numbers in BY_ATTACK["attacks"].items():
+        assert rows["all", attack]["trials"] == numbers["n"]
+        assert rows["all", attack]["value"] == pytest.approx(numbers["sfar_all"], abs=1e-12)
+        for group, counts in numbers["groups"].items():
+            row = rows[group, attack]
+            assert (row["errors"], row["trials"]) == (counts["k"], counts["n"])
+            assert row["value"] == pytest.approx(counts["sfar"], abs=1e-12)
+            assert row["share"] == pytest.approx(BY_ATTACK["attack_shares"][group][attack])
+        assert rows["f", attack]["ratio"] == (
+            numbers["ratio_f_to_m"] and pytest.approx(numbers["ratio_f_to_m"], abs=1e-12)
+        )
+    assert rows["x", "A07"]["reason"] == "no_spoof_trials"
+    assert rows["x", "A07"]["value"] is None
+
+
+def test_all_attacks_have_the_crude_and_the_standardised_rates(audit):
+    rows = rows_of(audit)
+    for group in ("f", "m"):
+        assert rows[group, ""]["value"] == pytest.approx(BY_ATTACK["crude"][group], abs=1e-12)
+        assert rows[group, ""]["standardised"] == pytest.approx(
+            BY_ATTACK["standardised"][group], abs=1e-12
+        )
+    ratio = rows["f", ""]["ratio"], rows["f", ""]["standardised_ratio"]
+    assert ratio == pytest.approx(
+        (BY_ATTACK["crude_ratio_f_to_m"], BY_ATTACK["standardised_ratio_f_to_m"])
+    )
+
+
+def test_one_attack_is_left_out_at_a_time(audit):
+    rows = rows_of(audit)
+    for attack, numbers in BY_ATTACK["leave_one_attack_out"].items():
+        wanted = numbers["ratio_f_to_m"]
+        assert rows["f", attack]["ratio_without"] == (wanted and pytest.approx(wanted, abs=1e-12))
+
+
+def test_limits_for_new_attacks_join_speakers_and_attacks():
+    vector = VECTORS["S9.2_interval_for_new_attacks"]
+    inputs, wanted = vector["inputs"], vector["expected"]
+    errors = inputs["spoof_accepts_per_attack"]
+    trials = np.full((13, 1), inputs["spoof_trials_per_attack_and_group"])
+    f, m = (AttackCounts(np.array(errors[group])[:, None], trials) for group in ("f", "m"))
+    limits = tuple(np.exp([limit]) for limit in inputs["log_ratio_interval_over_speakers"])
+    low, high = ratios_for_other_attacks(f, m, limits, inputs["speakers_of_the_smaller_group"])
+    assert (low[0], high[0]) == pytest.approx((wanted["low"], wanted["high"]), abs=1e-9)
+
+
+def test_nothing_is_said_of_other_attacks_with_few_of_them():
+    counts = AttackCounts(np.array([[5, 4], [7, 3], [1, 1], [4, 2]]), np.full((4, 2), 40))
+    limits = np.array([0.5, 0.4]), np.array([2.0, 3.0])
+    low, high = ratios_for_other_attacks(counts, counts, limits, [20, 20])
+    assert np.isnan([*low, *high]).all()
+
+
+def spoof_list(accepts, n_groups_trials, n_speakers=12):
+    """A list of two groups whose spoof trials of each attack are accepted so often."""
+    trials, people = [], {"id": [], "group": []}
+    for group in "fm":
+        for i in range(n_speakers):
+            speaker = f"{group}{i:02}"
+            people["id"].append(speaker)
+            people["group"].append(group)
+            claims = [("target", speaker, "", float(k % 4 > 0)) for k in range(4)]
+            claims += [("nontarget", f"{group}{(i + 1) % n_speakers:02}", "", float(i % 5 == 0))]
+            for attack, share in enumerate(accepts[group]):
+                claims += [
+                    ("spoof", speaker, f"A{attack:02}", float((k + i) % 10 < 10 * share))
+                    for k in range(n_groups_trials)
+                ]
+            trials += [
+                {
+                    "enrol": f"{speaker}-model",
+                    "test": f"{speaker}-{k}",
+                    "enrol_speaker": speaker,
+                    "test_speaker": test_speaker,
+                    "label": label,
+                    "attack": attack,
+                    "score": score,
+                }
+                for k, (label, test_speaker, attack, score) in enumerate(claims)
+            ]
+    return trials, people
+
+
+def sfar_verdict(audit, group="f"):
+    (row,) = audit.verdicts.subset(group=group, metric="sfar").rows()
+    return row
+
+
+def test_a_verdict_stays_and_says_if_it_may_not_hold_for_other_attacks():
+    few = audited(*spoof_list({"f": [0.6] * 3, "m": [0.2] * 3}, 10), operating_points="threshold=1")
+    row = sfar_verdict(few)
+    assert (row["verdict"], row["reason"]) == ("worse", "attack_dependent")
+    assert rows_of(few)["f", ""]["note"] == "too_few_attacks"
+    words = " ".join(overview.overview(few).finding_sentences)
+    assert "For these 3 attacks, spoof accepts are more frequent among f" in words
+    assert "This may not hold for other attacks." in words
+    assert "3 attacks: no statement about other attacks" in " ".join(
+        caveat.short for caveat in overview.overview(few).caveats
+    )
+    (stated,) = few.sentences().subset(column="sentence", code="ratio_to_reference").rows()[:1]
+    assert "attack_dependent" in sfar_verdict(few)["values"]
+    assert stated["sentence"]
+    alike = audited(
+        *spoof_list({"f": [0.6] * 8, "m": [0.2] * 8}, 10), operating_points="threshold=1"
+    )
+    row, total = sfar_verdict(alike), rows_of(alike)["f", ""]
+    assert (row["verdict"], row["reason"]) == ("worse", "")
+    assert total["low"] > 1
+    unlike = {"f": [0.9, 0.9, 0.5, 0.2, 0.1, 0.3], "m": [0.1, 0.1, 0.2, 0.5, 0.2, 0.3]}
+    unlike = audited(*spoof_list(unlike, 10), operating_points="threshold=1")
+    total = rows_of(unlike)["f", ""]
+    assert total["low"] < 1 < total["high"]
+    assert sfar_verdict(unlike)["reason"] == "attack_dependent"
+
+
+def test_sentences_name_the_attacks_that_matter(audit):
+    scope = {"system": "", "list": "", "grouping": "group"}
+    scope |= {key: audit.record["inputs"][0][key] for key in ("system", "list")}
+    words = " ".join(attack_sentences(audit, scope, "sfar=0.2"))
+    assert "SFAR of all trials: 0 % (A07) to 40.0 % (A17)" in words
+    assert "Agreement between attacks is not evidence about other speakers" in words
+    assert "Shares of attacks differ between groups by up to 10.7 percentage points" in words
+    sheet = attack_table(audit, scope, "sfar=0.2")
+    assert [row[0].text for row in sheet.rows] == ["A07", "A08", "A17", "all attacks"]
+
+
+def test_data_warnings_on_spoof_trials(audit):
+    warnings = {row["item"]: row for row in audit.data.rows()}
+    assert warnings["attacks_of_unequal_shares"]["count"] == 3
+    trials = [dict(trial) for trial in LIST["trials"]]
+    spoofs = [trial for trial in trials if trial["label"] == "spoof"]
+    for trial in spoofs[:3]:
+        trial["attack"] = None
+    spoofs[3]["attack"] = "A99"
+    other = next(trial for trial in spoofs if trial["enrol"] != spoofs[5]["enrol"])
+    spoofs[5] |= {name: other[name] for name in ("test", "test_speaker")}
+    items = {row["item"]: row for row in audited(trials).data.rows()}
+    assert items["spoof_trials_without_attack"]["count"] == 3
+    assert items["attacks_of_few_speakers"]["count"] >= 1
+    assert items["spoofed_recordings_of_several_claims"]["count"] == 1
+    without_targets = [
+        trial
+        for trial in trials
+        if trial["label"] != "target" or trial["enrol"] != spoofs[0]["enrol"]
+    ]
+    items = {row["item"]: row for row in audited(without_targets).data.rows()}
+    assert items["claimed_speakers_without_target_trials"]["count"] == 1
+
+
+def test_without_any_attack_there_is_no_table():
+    trials = [{**trial, "attack": None} for trial in LIST["trials"]]
+    audit = audited(trials)
+    assert not len(audit.attacks)
+    assert "attacks" not in audit.tables()
+    assert "46 spoof, attack unknown" in overview.overview(audit).size[0]
+
+
+def test_trials_without_attack_are_an_unknown_attack():
+    trials = [dict(trial) for trial in LIST["trials"]]
+    unknown = [trial for trial in trials if trial["attack"] == "A17"]
+    for trial in unknown:
+        trial["attack"] = ""
+    rows = rows_of(audited(trials))
+    assert rows["all", "unknown attack"]["trials"] == len(unknown)
+    assert rows["f", ""]["standardised"] == pytest.approx((0 + 4 / 9) / 2)
+
+
+@settings(deadline=None, max_examples=8)
+@given(seed=st.integers(0, 2**16))
+def test_attacks_add_up_to_the_rates_of_groups(seed):
+    draw = np.random.default_rng(seed)
+    trials = [dict(trial) for trial in LIST["trials"]]
+    for trial in trials:
+        if trial["label"] == "spoof":
+            trial["attack"] = str(draw.choice(["A", "B", "C", ""]))
+    audit = audited(trials, intervals=False)
+    rows = rows_of(audit)
+    totals = audit.groups.subset(metric="sfar", definition="", operating_point="sfar=0.2").rows()
+    for row in totals:
+        if row["group"] == "pooled":
+            continue
+        attacks = [of for (group, attack), of in rows.items() if group == row["group"] and attack]
+        assert sum(of["errors"] for of in attacks) == row["errors"]
+        assert sum(of["trials"] for of in attacks) == row["trials"]
+        assert rows[row["group"], ""]["value"] == row["value"]
+
+
+def test_an_audit_with_attacks_is_saved_and_loaded(audit, tmp_path):
+    audit.save(tmp_path / "audit")
+    loaded = pv.load(tmp_path / "audit")
+    assert loaded.attacks.rows() == audit.attacks.rows()
+    assert "other_version" not in loaded.record
