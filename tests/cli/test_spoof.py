@@ -97,3 +97,50 @@ def test_lists_without_spoof_trials_have_no_such_cost_or_rate(parivox, spoofed):
     assert (done.returncode, "includes spoof trials" in done.stderr) == (2, True)
     done = parivox(*words, "--operating-point", "sfar=0.1", cwd=spoofed)
     assert "no operating point has a threshold (no spoof trials)" in done.stdout
+
+
+@pytest.fixture
+def calls(tmp_path):
+    """A log of calls whose kinds are in a column that no name tells, and its customers."""
+    rows = ["call_id,claimed_customer,caller,kind,attack,decision"]
+    for i in range(12):
+        kinds = [("genuine", f"{i}", "", "accept")] * 3 + [("impostor", "99", "", "reject")]
+        kinds += [("spoof", "", "clone" if k else "replay", "accept") for k in range(3)]
+        rows += [
+            f"c{i}-{k},{i},{caller},{kind},{attack},{decision}"
+            for k, (kind, caller, attack, decision) in enumerate(kinds)
+        ]
+    (tmp_path / "calls.csv").write_text("\n".join(rows) + "\n")
+    people = ["customer,age_band", *(f"{i},{'old' if i % 2 else 'young'}" for i in range(12))]
+    (tmp_path / "customers.csv").write_text("\n".join([*people, "99,young"]) + "\n")
+    return tmp_path
+
+
+def test_inspect_names_the_column_of_spoof_calls_and_its_words(parivox, calls):
+    done = parivox("inspect", "calls.csv", "customers.csv", cwd=calls)
+    assert done.returncode == 0, done.stderr
+    command = "parivox audit calls.csv --speakers customers.csv --by age_band "
+    command += "--columns label=kind,target=genuine,nontarget=impostor"
+    assert f"next: {command}\n" in done.stdout
+    assert "labels: target 36, nontarget 12, spoof 36" in done.stdout
+    assert "columns recognised by their content: label = 'kind'" in done.stdout
+    assert "2 values: clone, replay; 48 empty" in done.stdout
+
+
+def test_an_audit_recognises_the_column_of_spoof_calls(parivox, calls):
+    words = ("audit", "calls.csv", "--speakers", "customers.csv", "--by", "age_band")
+    by_itself = parivox(*words, cwd=calls)
+    assert by_itself.returncode == 0, by_itself.stderr
+    size = "84 trials (36 target, 12 nontarget, 36 spoof by 2 attacks)"
+    assert size in " ".join(by_itself.stdout.split())
+    assert "2 attacks: no statement about other attacks" in " ".join(by_itself.stdout.split())
+    columns = ("--columns", "label=kind,target=genuine,nontarget=impostor")
+    named = parivox(*words, *columns, cwd=calls)
+    assert size in " ".join(named.stdout.split())
+
+
+def test_a_column_of_kinds_without_spoof_trials_is_no_label(parivox, calls):
+    lines = (calls / "calls.csv").read_text().splitlines()
+    (calls / "calls.csv").write_text("\n".join(line for line in lines if "spoof" not in line))
+    done = parivox("inspect", "calls.csv", "customers.csv", cwd=calls)
+    assert "columns recognised by their content" not in done.stdout

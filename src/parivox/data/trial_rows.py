@@ -144,7 +144,7 @@ class TrialRows:
                 )
                 raise DataError(msg)
         if "attack" in chunk.columns:
-            extra_columns["attack"] = self.attacks.codes(_attacks(chunk), chunk.name)
+            extra_columns["attack"] = self.attacks.codes(attack_cells(chunk), chunk.name)
         score = np.full(n, np.nan)
         if self.unscored:
             score = cast("Any", np.zeros(n, dtype=np.float16))  # which take little room
@@ -343,8 +343,8 @@ def trial_chunks(scanned: Scan) -> Iterator[Chunk]:
         raise DataError(msg)
 
 
-def _attacks(chunk: Chunk) -> pl.Series:
-    """Attack of each row; null in rows of bona fide speech."""
+def attack_cells(chunk: Chunk) -> pl.Series:
+    """Return the attack of each row; null in rows of bona fide speech."""
     attack = chunk["attack"].cast(pl.String).str.strip_chars()
     is_bona_fide = attack.str.to_lowercase().is_in([*NO_ATTACK_WORDS])
     return attack.set(is_bona_fide.fill_null(value=False), None)

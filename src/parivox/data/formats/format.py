@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from parivox.core.counts import SPOOF
+from parivox.data.cell_words import LABELS
 from parivox.data.columns import column_positions
 from parivox.data.content_roles import MAX_ROWS, roles_by_content
 from parivox.data.search_columns import identification_form, needs_gallery_message
@@ -31,8 +33,10 @@ ENGINE_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSErro
 
 _DECISION_WORDS = ["accept", "accepted", "reject", "rejected"]
 _DECISION_START = re.compile(rb"(?i)accept|reject")
+_SPOOF_WORDS = [word for word, trial_class in LABELS.items() if trial_class == SPOOF]
+_SPOOF_START = re.compile(rb"(?i)spoof")
 _MAX_PEEKED_ROWS = 10_000
-"""Rows that show whether a column contains decisions."""
+"""Rows that show whether a column contains decisions, or labels."""
 
 CERTAIN_FIT = 100
 """Fit of a format that recognises a file by its first bytes or by its header."""
@@ -263,6 +267,10 @@ def scan_named_columns(
     # a text without such a word at its beginning is not read twice to look for decisions
     if content is None or not content.encoding or _DECISION_START.search(content.head):
         positions |= _decision_position(table, positions)
+    class_position: dict[str, int] = {}
+    if content is None or not content.encoding or _SPOOF_START.search(content.head):
+        class_position = _class_position(table, positions)
+        positions |= class_position
     if table.types:
         for role, position in positions.items():
             column, dtype = table.names[position], table.types[position]
@@ -280,7 +288,7 @@ def scan_named_columns(
     chunks = lambda: (  # noqa: E731 - can be called again
         Chunk(frame, rows, name, column_names) for rows, frame in table.chunks(positions)
     )
-    by_content = tuple(role for role in column_names if role in content_roles)
+    by_content = tuple(role for role in column_names if role in {**content_roles, **class_position})
     return Scan(name, format_, column_names, ignored, chunks, content, by_content=by_content)
 
 
@@ -308,24 +316,47 @@ def _content_roles(
 
 def _decision_position(table: NamedColumns, positions: Mapping[str, int]) -> dict[str, int]:
     """The only column without a role whose cells are all Accept or Reject, whatever its name."""
-    free = [i for i in range(len(table.names)) if i not in positions.values()]
-    if "decision" in positions or "score" not in positions or not free:
+    if "decision" in positions or "score" not in positions:
         return {}
+    columns = _columns_of_words(table, positions, _DECISION_WORDS)
+    return {"decision": columns[0]} if len(columns) == 1 else {}
+
+
+def _class_position(table: NamedColumns, positions: Mapping[str, int]) -> dict[str, int]:
+    """The only column without a role whose cells are all labels, some of them of spoof trials."""
+    if "label" in positions or not {"enrol", "test"} <= positions.keys():
+        return {}
+    columns = _columns_of_words(table, positions, [*LABELS], _SPOOF_WORDS)
+    return {"label": columns[0]} if len(columns) == 1 else {}
+
+
+def _columns_of_words(
+    table: NamedColumns,
+    positions: Mapping[str, int],
+    words: Sequence[str],
+    needed_words: Sequence[str] = (),
+) -> list[int]:
+    """Return the columns without a role of which all first cells are some words.
+
+    With `needed_words`, one of these must be among the cells.
+    """
+    free = [i for i in range(len(table.names)) if i not in positions.values()]
+    if not free:
+        return []
     for _, frame in table.chunks({f"f{i}": i for i in free}):
         cells = (
             frame.head(_MAX_PEEKED_ROWS)
             .select(pl.col(pl.String))
             .select(pl.all().str.strip_chars().str.to_lowercase())
         )
-        decision_columns = [
-            cell.name
+        return [
+            int(cell.name.removeprefix("f"))
             for cell in cells
-            if len(words := cell.drop_nulls()) and words.is_in(_DECISION_WORDS).all()
+            if len(known := cell.drop_nulls())
+            and known.is_in([*words]).all()
+            and (not needed_words or known.is_in([*needed_words]).any())
         ]
-        if len(decision_columns) == 1:
-            return {"decision": int(decision_columns[0].removeprefix("f"))}
-        break
-    return {}
+    return []
 
 
 def has_text_cells(dtype: pl.DataType) -> bool:

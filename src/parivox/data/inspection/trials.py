@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.core.counts import NONTARGET, SPOOF, TARGET, Counts
+from parivox.core.counts import NONTARGET, SPOOF, TARGET, TRIAL_CLASSES, Counts
 from parivox.core.key_sums import count_distinct
 from parivox.core.separation import auc
 from parivox.data.attributes import side_keys, trial_key
+from parivox.data.cell_words import LABELS, is_label
 from parivox.data.columns import (
     ATTRIBUTE_PREFIX,
     RequestedColumns,
@@ -45,7 +46,7 @@ from parivox.data.trial_checks import (
     EncodedRows,
     pair_key,
 )
-from parivox.data.trial_rows import test_speaker_codes
+from parivox.data.trial_rows import attack_cells, test_speaker_codes
 from parivox.data.trial_shards import joined_rows
 from parivox.data.trial_values import (
     UNKNOWN_WORD,
@@ -163,6 +164,7 @@ class _TrialInspector:
         self.warnings: dict[str, DataWarning] = {}
         self.problems: list[str] = []  # what an audit would refuse first
         self.has_unread_labels = False
+        self.label_words: dict[str, None] = {}  # of a column that no name tells
         trial_roles = {*_ID_ROLES, *_SPEAKER_ROLES, "side", "score", "label"}
         self.cells = {
             trial_key(role): CellCounter() for role in scanned.columns if role not in trial_roles
@@ -219,7 +221,9 @@ class _TrialInspector:
         self._add_test_speakers(chunk, test, label)
         for role in chunk.frame.columns:
             if trial_key(role) in self.cells:
-                self.cells[trial_key(role)].add(chunk[role])
+                self.cells[trial_key(role)].add(
+                    attack_cells(chunk) if role == "attack" else chunk[role]
+                )
 
     def _add_test_speakers(
         self, chunk: Chunk, test: NDArray[np.int32], label: NDArray[np.int8]
@@ -242,6 +246,9 @@ class _TrialInspector:
         if "label" not in self.scan.columns:
             return np.full(len(chunk), -1, dtype=np.int8)
         codes_of_audit = self._try(labels, chunk)
+        if "label" in self.scan.by_content:
+            words = _cell_text(chunk["label"]).str.strip_chars().drop_nulls()
+            self.label_words |= dict.fromkeys(words.unique(maintain_order=True).to_list())
         if codes_of_audit is not None:
             return codes_of_audit
         self.has_unread_labels = True
@@ -300,6 +307,25 @@ class _TrialInspector:
         return InspectedTrials(findings, scanned, ids, rows, speaker, recipe)
 
     def _recipe(self) -> dict[str, str]:
+        """Return the contents of ``--columns`` that the words of labels and decisions need."""
+        return {**self._label_recipe(), **self._decision_recipe()}
+
+    def _label_recipe(self) -> dict[str, str]:
+        """Return the column of labels that no name tells, and what its words mean."""
+        if not self.label_words:
+            return {}
+        words_by_class: dict[str, list[str]] = {}
+        for word in filter(is_label, self.label_words):
+            class_name = TRIAL_CLASSES[LABELS[word.lower()]]
+            if word.lower() != class_name:
+                words_by_class.setdefault(class_name, []).append(word)
+        return {"label": self.scan.columns["label"]} | {
+            name: words_by_class[name][0]
+            for name in ("target", "nontarget", "spoof")
+            if len(words_by_class.get(name, ())) == 1
+        }
+
+    def _decision_recipe(self) -> dict[str, str]:
         """Return the contents of ``--columns`` for unknown words of decisions, and report them."""
         if "decision" not in self.cells:
             return {}
