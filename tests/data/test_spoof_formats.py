@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from parivox.core.counts import TRIAL_CLASSES
+from parivox.data.recordings import read_utterances, speakers_of_utterances
 from parivox.data.speakers import read_speakers
 from parivox.data.trials import read_trials
 from parivox.errors import DataError
@@ -159,3 +160,65 @@ def test_spoof_trials_are_refused_unless_they_are_asked_for():
     }
     with pytest.raises(DataError, match="contains 1 spoof trials; remove the spoof trials, which"):
         read_trials(table, system="", list_="", speakers=read_speakers(PEOPLE))
+
+
+def text_of(name):
+    return VECTORS[name]["inputs"]["text"]
+
+
+def test_scores_of_asvspoof5_are_those_of_the_whole_system(tmp_path):
+    (tmp_path / "score.tsv").write_text(text_of("S11.4_format_asvspoof5-sasv"))
+    key = {"enrol": ["E_0101", "E_0203"], "test": ["E_000001", "E_000002"]}
+    key |= {"enrol_speaker": key["enrol"], "label": ["target", "spoof"], "attack": ["", "A17"]}
+    table = {"utterance": key["test"], "speaker": key["enrol"]}
+    options = {"trials": key, "speakers": named({"E_0101", "E_0203"}), "utterances": table}
+    trials = read(tmp_path / "score.tsv", **options)
+    assert trials.provenance[0]["format"] == "asvspoof5-sasv"
+    assert rows_of(trials) == {
+        (enrol, test): (score, label)
+        for (enrol, test, score, _, _), label in zip(
+            VECTORS["S11.4_format_asvspoof5-sasv"]["expected"]["enrol_test_score_label_attack"],
+            ("target", "spoof"),
+            strict=True,
+        )
+    }
+    other = read(tmp_path / "score.tsv", columns={"score": "asv-score"}, **options)
+    assert other.n_trials == 1  # the other one has none
+    text = text_of("S11.4_format_asvspoof5-sasv").replace("0.75\n", "-\n").replace("0.05\n", "-\n")
+    (tmp_path / "score.tsv").write_text(text)
+    with pytest.raises(DataError, match="column 'sasv-score': contains no scores; name another"):
+        read(tmp_path / "score.tsv", **options)
+
+
+def test_keys_of_asvspoof5_give_labels_and_contradict_none(tmp_path):
+    (tmp_path / "key.tsv").write_text(text_of("S11.5_format_asvspoof5-key"))
+    rows = VECTORS["S11.5_format_asvspoof5-key"]["expected"]["enrol_test_score_label_attack"]
+    scores = {"enrol": [row[0] for row in rows], "test": [row[1] for row in rows]}
+    scores |= {"enrol_speaker": scores["enrol"], "score": [0.5, 0.25, 0.125]}
+    options = {"trials": tmp_path / "key.tsv", "speakers": named(scores["enrol"])}
+    trials = read(scores, **options)
+    assert trials.provenance[1]["format"] == "asvspoof5-key"
+    assert {pair: label for pair, (_, label) in rows_of(trials).items()} == {
+        (enrol, test): label for enrol, test, _, label, _ in rows
+    }
+    text = text_of("S11.5_format_asvspoof5-key").replace("bonafide\ttarget", "spoof\ttarget")
+    (tmp_path / "key.tsv").write_text(text)
+    with pytest.raises(DataError, match="row 2: cm-label is 'spoof' and asv-label 'target'"):
+        read(scores, **options)
+
+
+def test_the_table_of_recordings_of_asvspoof5_tells_speakers_and_their_gender(tmp_path):
+    (tmp_path / "track_1.tsv").write_text(text_of("S11.10_format_asvspoof5_track1"))
+    table = read_utterances(tmp_path / "track_1.tsv")
+    wanted = VECTORS["S11.10_format_asvspoof5_track1"]["expected"]
+    wanted = wanted["utterance_speaker_gender_codec_attack_key"]
+    assert table.table["utterance"].to_list() == [row[0] for row in wanted]
+    assert table.table["speaker"].to_list() == [row[1] for row in wanted]
+    assert table.attributes["codec"].to_list() == [row[3] for row in wanted]
+    assert table.attributes.columns == ["codec", "codec_quality"]
+    people = speakers_of_utterances(table, "error")
+    people.choose_id_column(table.table["speaker"])
+    assert people.ids == ("D_0062", "D_0755")
+    assert people.attributes["gender"].to_list() == ["F", "M"]
+    with pytest.raises(DataError, match="bonafide or spoof"):
+        read(tmp_path / "track_1.tsv", speakers=named({"D_0062"}))

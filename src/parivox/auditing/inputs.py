@@ -14,7 +14,12 @@ from parivox.data.counts_file import holds_counts, holds_speaker_counts, is_cut_
 from parivox.data.formats import are_paths
 from parivox.data.lists.grades import with_grades
 from parivox.data.lists.manifest import ManifestDesign
-from parivox.data.recordings import read_failures, read_models, read_utterances
+from parivox.data.recordings import (
+    read_failures,
+    read_models,
+    read_utterances,
+    speakers_of_utterances,
+)
 from parivox.data.requested_groupings import make_groupings, parsed_attributes, requested_values
 from parivox.data.source_bytes import file_stem
 from parivox.data.speakers import read_speakers
@@ -305,8 +310,11 @@ def read_grouped_trials(
     if options.speakers is not None:
         with stage("reading the speakers"):
             speakers = read_speakers(options.speakers, id=options.id, conflicts=options.conflicts)
+    utterances = None if options.utterances is None else read_utterances(options.utterances)
+    if speakers is None and utterances is not None:
+        speakers = speakers_of_utterances(utterances, options.conflicts)
     reading_options: dict[str, Any] = {
-        "utterances": None if options.utterances is None else read_utterances(options.utterances),
+        "utterances": utterances,
         "format": options.scores_format,
         "columns": options.columns,
         "orientation": options.orientation,

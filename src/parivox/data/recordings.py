@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import polars as pl
 from parivox.data.columns import MODEL_NAMES, SPEAKER_NAMES, UTTERANCE_NAMES, plain_name
 from parivox.data.enrolment_maps import ENROLMENT_MAP, read_enrolment_map
 from parivox.data.formats import SIDE_PROBLEM, segment_side_ids
+from parivox.data.formats.asvspoof5 import RECORDINGS, SPEAKER_ATTRIBUTE
 from parivox.data.id_patterns import is_pattern, parse_pattern
 from parivox.data.ids import positions_in
 from parivox.data.joining import (
@@ -24,6 +25,7 @@ from parivox.data.joining import (
 )
 from parivox.data.source_bytes import read_content
 from parivox.data.speakers import (
+    Speakers,
     contradictory_rows,
     known_values,
     merged_rows,
@@ -49,7 +51,6 @@ if TYPE_CHECKING:
 
     from parivox.data.id_patterns import IdPattern
     from parivox.data.ids import MergedIds
-    from parivox.data.speakers import Speakers
 
 
 @frozen
@@ -62,6 +63,8 @@ class Utterances:
     provenance: dict[str, Any]
     attributes: pl.DataFrame  # every other column as text, in the same order; null is unknown
     n_repeated_rows: int = 0  # how many rows tell of an utterance that a row above them tells of
+    # the speaker of each utterance with what the table tells of speakers, if it tells anything
+    speaker_attributes: pl.DataFrame = field(default_factory=pl.DataFrame)
 
     @property
     def names_speakers(self) -> bool:
@@ -299,13 +302,28 @@ def read_utterances(source: Any) -> Utterances:
             )
             raise DataError(msg)
         attributes = merged_attributes
+    of_speakers = []
+    if provenance["format"] == RECORDINGS:
+        of_speakers = [SPEAKER_ATTRIBUTE]
+        attribute_columns = [name for name in attribute_columns if name != SPEAKER_ATTRIBUTE]
     return Utterances(
         distinct,
         name,
         {**provenance, "columns": columns},
         attributes.select(attribute_columns),
         raw_table.height - distinct.height,
+        distinct.select("row", "speaker").hstack(attributes.select(of_speakers))
+        if of_speakers
+        else pl.DataFrame(),
     )
+
+
+def speakers_of_utterances(utterances: Utterances, conflicts: str) -> Speakers | None:
+    """Return the speakers of a table of utterances that tells more of them than their names."""
+    table = utterances.speaker_attributes
+    if not table.width:
+        return None
+    return Speakers(table, name=utterances.name, id="speaker", conflicts=conflicts, provenance={})
 
 
 def _read_patterns(texts: Sequence[str]) -> SpeakerPattern:

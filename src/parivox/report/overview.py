@@ -13,7 +13,13 @@ from collections import Counter
 from itertools import chain, groupby, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
-from parivox.auditing import ATTACK_DEPENDENT, IS_REFERENCE, NO_TRIALS, is_far_from_target
+from parivox.auditing import (
+    ATTACK_DEPENDENT,
+    IS_REFERENCE,
+    NO_TRIALS,
+    SAME_TRIALS,
+    is_far_from_target,
+)
 from parivox.core.verdict import holm
 from parivox.data.trial_set import COMMON_TRIALS
 from parivox.report import findings
@@ -986,7 +992,7 @@ def _threshold_text(audit: Audit) -> str:
     if is_identification(audit):
         return identification_threshold(audit, first_points)
     descriptions = list(
-        dict.fromkeys(f"{point_in_short(row)} ({row['operating_point']})" for row in first_points)
+        dict.fromkeys(f"{point_in_short(row)} ({_point_label(audit, row)})" for row in first_points)
     )
     if not descriptions:
         return "no threshold"
@@ -1004,6 +1010,15 @@ def _threshold_text(audit: Audit) -> str:
     is_target_reached = not any(map(_misses_target, first_points))
     link = ", at which" if is_target_reached and kinds <= {*_TARGET_EVENTS, "eer"} else ":"
     return f"{threshold}{link} {words}"
+
+
+def _point_label(audit: Audit, row: Row) -> str:
+    """Return the name of an operating point; of the smallest a-DCF, the cost model and the cost."""
+    if not point_as_given(row).startswith("min-adcf"):
+        return str(row["operating_point"])
+    if row["cdet_norm"] is None or audit.record["options"]["cost"][0] != row["definition"]:
+        return str(row["definition"])
+    return f"{row['definition']}: {row['cdet_norm']:.4f}"
 
 
 _TARGET_EVENTS = {
@@ -1045,6 +1060,9 @@ def point_in_short(row: Row) -> str:
         return f"{100 * target_rate:g} % {event}"
     if kind == "threshold":
         return f"a score of {setting}"
+    if point.startswith("min-adcf") and row.get("threshold") is not None:
+        source = "the audited trials" if row["source"] == SAME_TRIALS else row["source"]
+        return f"{row['threshold']:.4g}, set on {source} to minimise a-DCF"
     if point.startswith(("min-cdet", "min-adcf")):
         return "the threshold with the minimum cost"
     return _POINT_DESCRIPTIONS.get(point, point)

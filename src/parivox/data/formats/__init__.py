@@ -17,6 +17,7 @@ import polars as pl
 
 from parivox.data.cell_words import is_label, mostly_numbers
 from parivox.data.columns import CELL_WORDS, RequestedColumns, plain_name
+from parivox.data.formats.asvspoof5 import KEY, RECORDING_TABLE, SCORES, is_recording_table
 from parivox.data.formats.dataframes import BINARY, scan_frame
 from parivox.data.formats.delimited import (
     DELIMITED,
@@ -54,7 +55,7 @@ __all__ = [
     "table_format",
 ]
 
-for _format in (*BINARY, XLSX, JSONL, DELIMITED, *HEADERLESS):
+for _format in (*BINARY, XLSX, JSONL, SCORES, KEY, DELIMITED, *HEADERLESS):
     register(_format)
 _MAX_SEARCHED_LINES = 20
 SIDE_PROBLEM = ("is not a side of a segment", "correct it, sides are a and b")
@@ -164,6 +165,8 @@ def scan_again(previous_scan: Scan, source: Any, columns: RequestedColumns) -> S
 def table_format(content: SourceBytes) -> Format:
     """Return the format of a table whose columns have names: by default delimited text."""
     no_roles = RequestedColumns()
+    if is_recording_table(content.head):
+        return RECORDING_TABLE
     for candidate in FORMATS.values():
         if candidate.table is None or candidate is DELIMITED:
             continue
@@ -180,7 +183,8 @@ def may_be_trials(head: bytes) -> bool:
     >>> may_be_trials(b"a/1 a/2 0.5"), may_be_trials(b"a b accept"), may_be_trials(b"id,sex")
     (True, True, False)
     """
-    if has_leading_comments(head):  # of a table: no list of trials has any
+    # no list of trials has comments above it
+    if has_leading_comments(head) or is_recording_table(head):
         return False
     formats = _fitting_formats(head, RequestedColumns())
     lines = text_sample(head)

@@ -162,7 +162,8 @@ def _header_fit(head: bytes, columns: RequestedColumns) -> float:
     return CERTAIN_FIT if is_known else 0
 
 
-def _table(content: SourceBytes) -> NamedColumns:
+def delimited_table(content: SourceBytes) -> NamedColumns:
+    """Open a delimited text with a header."""
     check_text(content)
     names, separator, start = read_header(content)
     content.dialect["separator"] = separator
@@ -226,7 +227,7 @@ DELIMITED = named_format(
     "delimited",
     "columns with a header",
     _header_fit,
-    _table,
+    delimited_table,
     (
         Example(
             "enrol,test,score,label",

@@ -18,6 +18,7 @@ from parivox.data.inspection.tables import InspectedTable, with_kind
 from parivox.data.inspection.trials import InspectedTrials, is_llr
 from parivox.data.kaldi import has_speaker_files
 from parivox.data.recording_names import recording_name_warnings
+from parivox.data.recordings import read_utterances, speakers_of_utterances
 from parivox.data.requested_groupings import make_groupings, parsed_attributes
 from parivox.data.source_bytes import requested_encoding, requested_quotes
 from parivox.data.speakers import read_speakers
@@ -193,6 +194,10 @@ class ProposedAudit:
         speaker_source = first_path.get("speakers", kaldi_folders[0] if kaldi_folders else None)
         if speaker_source is not None and self.speakers is None:
             self.speakers = read_speakers(speaker_source)
+        utterances = first_path.get("utterances", self.speaker_patterns or None)
+        if self.speakers is None and utterances is not None:
+            utterances = read_utterances(utterances)
+            self.speakers = speakers_of_utterances(utterances, "error")
         names = [shared.name for shared in self.shared]
         names += [column.by for _, column in self._grouping_columns()]
         if groups is not None:
@@ -203,7 +208,7 @@ class ProposedAudit:
             list_="",
             speakers=self.speakers,
             trials=first_path.get("trials"),
-            utterances=first_path.get("utterances", self.speaker_patterns or None),
+            utterances=utterances,
             models=first_path.get("models"),
             failures=first_path.get("failures"),
             columns=self.columns or None,

@@ -1,0 +1,191 @@
+"""Files of ASVspoof 5: scores of a submission, its key, and the table of recordings.
+
+The first two have a header; ``-`` in a column of scores says that it was not supplied. Speakers are
+enrolled once, under their own names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from parivox.data.formats.delimited import (
+    delimited_table,
+    head_lines,
+    is_text,
+    read_text,
+)
+from parivox.data.formats.format import (
+    CERTAIN_FIT,
+    Chunk,
+    Example,
+    Format,
+    NamedColumns,
+    scan_named_columns,
+)
+from parivox.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from parivox.data.columns import RequestedColumns
+    from parivox.data.formats.format import Rows, Scan
+    from parivox.data.source_bytes import SourceBytes
+
+CM_SCORE = "cm-score"
+_SCORE_COLUMNS = (CM_SCORE, "asv-score", "sasv-score")
+_SCORE_HEADER = ("spk", "filename", *_SCORE_COLUMNS)
+_KEY_HEADER = ("spk", "filename", "cm-label", "asv-label")
+_SIDES = {"enrol": "spk", "enrol_speaker": "spk", "test": "filename"}
+NOT_SUPPLIED = "-"
+"""What a column holds where nothing is told."""
+_RECORDING_COLUMNS = ("speaker", "utterance", "gender", "codec", "codec_quality")
+"""First columns of the table of recordings, which has no header. Attacks are those of trials."""
+_N_RECORDING_COLUMNS, _KEY_COLUMN = 10, 8
+SPEAKER_ATTRIBUTE = "gender"
+"""The only column of the table of recordings that is of the speaker."""
+RECORDINGS = "asvspoof5-track1"
+_KEYS = ("bonafide", "spoof")
+
+
+def _has_header(header: Sequence[str]) -> Callable[[bytes, RequestedColumns], float]:
+    """Return the fit function of a format with this header."""
+
+    def fit(head: bytes, _: RequestedColumns) -> float:
+        lines = head_lines(head)[:1] if is_text(head) else []
+        return CERTAIN_FIT if any(line.split() == [*header] for _, line in lines) else 0
+
+    return fit
+
+
+def _scan_scores(content: SourceBytes, columns: RequestedColumns) -> Scan:
+    """Read the scores of a submission: those of the whole system, unless the user names others."""
+    by_role = {**_SIDES, "score": _SCORE_COLUMNS[-1], **columns.by_role}
+    requested = replace(columns, by_role=by_role)
+    name = SCORES.name
+    scan = scan_named_columns(content.name, name, delimited_table(content), requested, content)
+    score_column = scan.columns["score"]
+
+    def chunks() -> Iterator[Chunk]:
+        has_scores = False
+        for chunk in scan.chunks():
+            score = chunk["score"]
+            if score.dtype == pl.String:
+                score = score.str.strip_chars()
+                score = score.set(score == NOT_SUPPLIED, None)
+            has_scores = has_scores or score.count() > 0
+            yield replace(chunk, frame=chunk.frame.with_columns(score=score))
+        if not has_scores:
+            other = next(column for column in _SCORE_COLUMNS[::-1] if column != score_column)
+            msg = (
+                f"{content.name}, column {score_column!r}: contains no scores; name another, "
+                f"--columns score={other}"
+            )
+            raise DataError(msg)
+
+    # scores of other systems are nothing to group trials by
+    ignored = tuple(column for column in scan.ignored if column not in _SCORE_COLUMNS)
+    return replace(scan, chunks=chunks, ignored=ignored)
+
+
+def _scan_key(content: SourceBytes, columns: RequestedColumns) -> Scan:
+    """Read a key; a label that says bona fide and spoof at once is refused."""
+    requested = replace(columns, by_role={**_SIDES, "label": "asv-label", **columns.by_role})
+    table = delimited_table(content)
+    scan = scan_named_columns(content.name, KEY.name, table, requested, content)
+    positions = {"asv": table.names.index("asv-label"), "cm": table.names.index("cm-label")}
+
+    def chunks() -> Iterator[Chunk]:
+        for chunk, (rows, labels) in zip(scan.chunks(), table.chunks(positions), strict=True):
+            is_spoof = [labels[name].str.strip_chars() == "spoof" for name in ("asv", "cm")]
+            contradictory = (is_spoof[0] != is_spoof[1]).arg_true()
+            if len(contradictory):
+                row = labels.row(contradictory[0], named=True)
+                msg = (
+                    f"{content.name}, row {rows[contradictory[0]]}: cm-label is {row['cm']!r} and "
+                    f"asv-label {row['asv']!r}; correct one of them"
+                )
+                raise DataError(msg)
+            yield chunk
+
+    return replace(scan, chunks=chunks)
+
+
+SCORES = Format(
+    "asvspoof5-sasv",
+    "scores of ASVspoof 5",
+    _has_header(_SCORE_HEADER),
+    _scan_scores,
+    delimited_table,
+    examples=(
+        Example(
+            "spk filename cm-score asv-score sasv-score",
+            "submissions to ASVspoof 5, with this header",
+            "claimed speaker, test, and three scores, of which `sasv-score` is read unless "
+            "`--columns score=asv-score` names another",
+        ),
+    ),
+)
+KEY = Format(
+    "asvspoof5-key",
+    "a key of ASVspoof 5",
+    _has_header(_KEY_HEADER),
+    _scan_key,
+    delimited_table,
+    examples=(
+        Example(
+            "spk filename cm-label asv-label",
+            "keys of ASVspoof 5, with this header",
+            "claimed speaker, test, key of the countermeasure, label",
+        ),
+    ),
+)
+
+
+# ---- the table of recordings
+
+
+def is_recording_table(head: bytes) -> bool:
+    r"""Whether rows without a header are of recordings of ASVspoof 5.
+
+    Examples
+    --------
+    >>> is_recording_table(
+    ...     b"D_1 D_22 F - - - AC1 A11 spoof -\nD_7 D_3 M - - - - bonafide bonafide -"
+    ... )
+    True
+    """
+    lines = [line.split() for _, line in head_lines(head)] if is_text(head) else []
+    return bool(lines) and all(
+        len(row) == _N_RECORDING_COLUMNS and row[_KEY_COLUMN] in _KEYS for row in lines
+    )
+
+
+def _recordings(content: SourceBytes) -> NamedColumns:
+    """Open the table of recordings."""
+    content.dialect["separator"] = "\t"  # no table of Kaldi, which has two columns
+    start = head_lines(content.head)[0][0]
+
+    def chunks(positions: Mapping[str, int]) -> Iterator[tuple[Rows, pl.DataFrame]]:
+        for rows, frame in read_text(content, " ", _N_RECORDING_COLUMNS, start, quote=None):
+            columns = {name: pl.col(f"f{position}") for name, position in positions.items()}
+            yield rows, frame.select(**columns).select(pl.all().replace(NOT_SUPPLIED, None))
+
+    return NamedColumns(_RECORDING_COLUMNS, chunks)
+
+
+def _refuse_recordings(content: SourceBytes, columns: RequestedColumns) -> Scan:  # noqa: ARG001 - as scans of other formats
+    msg = f"{content.name}: is a table of recordings; give it with --utterances"
+    raise DataError(msg)
+
+
+RECORDING_TABLE = Format(
+    RECORDINGS,
+    "the table of recordings of ASVspoof 5",
+    lambda head, _: CERTAIN_FIT if is_recording_table(head) else 0,
+    _refuse_recordings,
+    _recordings,
+)
+"""Not a format of trials: only tables of recordings are read so."""
