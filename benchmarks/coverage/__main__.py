@@ -40,6 +40,7 @@ from benchmarks.coverage import (
     real,
     rivals,
     shrinkage,
+    spoof,
     spread,
     thresholds,
 )
@@ -62,6 +63,7 @@ STUDIES = {
     "better": better,
     "alike": alike,
     "findings": findings,
+    "spoof": spoof,
     "spread": spread,
     "shrinkage": shrinkage,
     "curves": curves,
