@@ -193,7 +193,9 @@ def test_without_ray_a_sentence_says_what_to_install(monkeypatch, tmp_path):
 
 def test_workers_and_a_cluster_contradict_each_other(monkeypatch, tmp_path):
     monkeypatch.setattr("parivox.runtime.cluster.find_spec", lambda _: object())
-    with pytest.raises(ConfigError, match="ray and workers both choose who embeds; give one"):
+    with pytest.raises(
+        ConfigError, match="ray and workers both set where recordings are embedded; give one"
+    ):
         embed(tmp_path, "ge2e", tmp_path / "out", ray=AUTO_ADDRESS, workers=2)
 
 

@@ -152,8 +152,8 @@ def test_a_full_disk_is_one_sentence_in_whoevers_words_it_comes(tmp_path, monkey
     ):
         full(aside)
     assert str(error.value) == (
-        "--out a: cannot be written (No space left on device); free some of its disk, or name a "
-        "file on another"
+        "--out a: cannot be written (No space left on device); free disk space, or name a file "
+        "on another disk"
     )
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     scratch = ScratchFolder()
@@ -161,7 +161,7 @@ def test_a_full_disk_is_one_sentence_in_whoevers_words_it_comes(tmp_path, monkey
         full(path)
     assert str(error.value) == (
         f"{tmp_path}: has no room for what does not fit into memory (No space left on device); "
-        "free some of its disk, or name a folder on another in the environment variable TMPDIR"
+        "free disk space, or name a folder on another disk in the environment variable TMPDIR"
     )
     scratch.remove()
     assert list(tmp_path.iterdir()) == []

@@ -151,7 +151,9 @@ def test_a_file_holds_a_tally_and_no_id(tmp_path):
 def test_tallies_at_other_thresholds_do_not_add_up():
     sample = gathered([("a", "a", 10, "web")])
     coarser = count_by_speaker(sample.trials, THRESHOLDS[:2], sample.groupings)
-    with pytest.raises(ConfigError, match="speaker counts with other thresholds do not add up"):
+    with pytest.raises(
+        ConfigError, match="speaker counts with other thresholds cannot be added up"
+    ):
         speaker_counts(sample) + coarser
 
 

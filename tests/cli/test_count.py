@@ -133,7 +133,7 @@ def test_exact_scores_of_several_groupings_need_bins_or_nothing_withheld(days, p
         (["day1.csv"], "--out"),
         (
             ["day1.csv", "--out", "day2.csv"],
-            "--out day2.csv: is there and contains no score counts",
+            "--out day2.csv: exists and does not contain score counts",
         ),
         (["day1.csv", "--out", "no/x.counts"], "cannot be written"),
         (["day1.csv", "--out", "."], "is a folder"),
@@ -190,6 +190,7 @@ def test_a_tally_beside_the_counts_says_what_it_reveals(days, parivox):
     done = count(parivox, days, "day1.csv", *shared, "--blocks", "3")
     assert done.returncode == 2
     assert (
-        "--out site.tally: is there and contains no speaker counts; name a new file" in done.stderr
+        "--out site.tally: exists and does not contain speaker counts; name a new file"
+        in done.stderr
     )
     assert (days / "site.tally").read_text() == "a note of the user's own"

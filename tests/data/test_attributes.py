@@ -67,7 +67,7 @@ def test_edges_that_are_none(text):
 
 @pytest.mark.parametrize("text", ["", "+", "gender+", "gender+Gender", "a++b"])
 def test_groupings_that_name_nothing_or_one_attribute_twice(text):
-    with pytest.raises(ConfigError, match=r"within=.* names no attribute or one twice"):
+    with pytest.raises(ConfigError, match=r"within=.* does not name each attribute once"):
         parse_by(text, "--within")
 
 

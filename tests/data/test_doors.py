@@ -465,7 +465,7 @@ def test_the_hint_of_where_the_speaker_stands_is_an_option(kaldi, proposed, pari
         for speaker_hint in ("{speaker}-**", "{speaker:4}**", kaldi / "data" / "utt2spk")
     ]
     assert audits[0].groups.to_dict() == audits[1].groups.to_dict() == audits[2].groups.to_dict()
-    with pytest.raises(ParivoxError, match=r"are not as utterances='\{speaker\}_"):
+    with pytest.raises(ParivoxError, match=r"do not match the pattern utterances='\{speaker\}_"):
         pv.audit(kaldi / "scores", utterances="{speaker}_**", **tables)
     command = ("trials", "check", "trials", "--speakers", "people.csv", "--by", "gender")
     assert "72 trials (12 target, 60 nontarget) of 6 speakers" in parivox(

@@ -91,7 +91,7 @@ def test_a_byte_far_down_decides(write):
     [
         (
             b"id,n\na,x\x8f\x8fx\x81\x81x\n",
-            "row 2: byte 0x8f is not UTF-8, and in none of the encodings that are looked for does",
+            "row 2: byte 0x8f is not UTF-8, and no other encoding that was tried makes words",
         ),
         (PEOPLE.encode() + b"d,Jos\xe9\n", "row 5: byte 0xe9 is not UTF-8, as other parts are; sa"),
         (codecs.BOM_UTF8 + b"id\nJos\xe9\n", "row 2: byte 0xe9 is not UTF-8, as other parts are"),
@@ -215,7 +215,7 @@ def test_names_tell_their_encoding_and_a_warning_shows_one(write, encoding):
 )
 def test_names_of_several_readings_are_refused_until_one_is_named(write, encoding, names, readings):
     path = write("people.csv", table_of(names, encoding))
-    with pytest.raises(DataError, match=r"what it says may be .*; name the right one") as refused:
+    with pytest.raises(DataError, match=r"may read .*; name the right one") as refused:
         read_table(path, "speakers")
     assert readings in str(refused.value)
     with warnings.catch_warnings(), content_module.reading_files_as(encoding):

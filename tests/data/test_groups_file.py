@@ -85,7 +85,7 @@ REFUSED_BY_MEANING = {
     ),
     "groups: {n: [a]}\nothers: {n: keep, N: keep}\n": "'others' names 'N' twice",
     "by: a++b\n": "groups.yaml: by 'a++b'",
-    "by: [age:18,30]\n": 'comma parts a list; put bands in quotes, for example "age:18,30"',
+    "by: [age:18,30]\n": 'a comma separates entries; put bands in quotes, for example "age:18,30"',
 }
 REFUSED_BY_YAML = {
     "by: gender: x\n": "line 1: is not YAML (mapping values are not allowed here)",

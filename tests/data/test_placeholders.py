@@ -109,7 +109,7 @@ def test_trials_of_nobody_alone_are_refused():
 
 def test_lists_are_not_built_of_nobody():
     table = recordings("NA") | {"recording": ["1", "2", "3", "4", "5", "6"]}
-    with pytest.raises(parivox.DataError, match=r"row 3.*'NA' stands for nobody"):
+    with pytest.raises(parivox.DataError, match=r"row 3.*'NA' is a placeholder, not a speaker"):
         Pool.read(table, by="channel")
 
 

@@ -333,7 +333,7 @@ def test_names_in_a_pattern_are_attributes_of_recordings(tmp_path):
         ("{speakr}/*", "unknown name {speakr}; did you mean {speaker}?"),
         ("{speaker}/{recordings}", "unknown name {recordings}; did you mean {recording}?"),
         ("{person}/*", "does not locate the speaker"),
-        ("{speaker}/{speaker}-*", "has a name twice"),
+        ("{speaker}/{speaker}-*", "contains a name twice"),
         (["enrol={speaker}-*"], "a pattern of enrol alone is given"),
         (["{speaker}-*", "people.csv"], "2 files are given"),
     ],

@@ -158,7 +158,7 @@ def bad(folder, name, data):
         ("e.npz", b"PK\3\4", "is not an archive of numbers and text"),
         ("e.parquet", b"PAR1", "cannot be read as parquet"),
         ("e.ark", b"a \0BFM \4\1\0\0\0\4\1\0\0\0\0\0\0\0", "vector of 'a' is a 'FM', expected a v"),
-        ("e.ark", ark()[0][:-3], "vector of 'ñandú' has 5 numbers, of which the file does not"),
+        ("e.ark", ark()[0][:-3], "vector of 'ñandú' has 5 numbers, but the file ends before"),
         ("e.ark", b"a [ 1 2\n 3 4 ]\n", "vector of 'a' is not a vector"),
         ("e.ark", b"a [ 1 x ]\n", "vector of 'a' is not a vector"),
         ("e.ark", b"a", "ends after 0 vectors"),
@@ -203,7 +203,7 @@ def test_what_is_said_of_a_pickle_makes_embeddings_that_are_read(tmp_path):
     ("ids", "vectors", "words"),
     [
         (["a", "b"], VECTORS, "has 3 vectors and 2 ids"),
-        (["a", "b", "a"], VECTORS, "has 1 of its ids more than once, as 'a'"),
+        (["a", "b", "a"], VECTORS, "contains 1 ids more than once, for example 'a'"),
         (["a", "b", "c"], VECTORS.astype(complex), "an array of complex128 of shape"),
         (["a", "b", "c"], np.zeros((3, 2, 5)), r"of shape \(3, 2, 5\)"),
     ],

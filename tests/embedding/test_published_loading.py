@@ -182,7 +182,7 @@ def test_names_that_are_not_known(tmp_path, light, saved):
     with pytest.raises(ConfigError, match="clova40 makes 40 features of a frame, and CAM"):
         load_published("campplus", tmp_path, frontend="clova40")
     with pytest.raises(
-        ConfigError, match="no device 'abacus' is there for torch; leave device out"
+        ConfigError, match="no device 'abacus' is available to torch; leave device out"
     ):
         load_published("resnetse34l", saved(light), device="abacus")
 

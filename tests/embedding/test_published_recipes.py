@@ -150,7 +150,9 @@ def test_a_device_without_memory_stops_the_run_and_fails_no_recording(torch, loa
         raise torch.cuda.OutOfMemoryError(msg)
 
     monkeypatch.setattr(system, "network", full)
-    with pytest.raises(DataError, match=r"the memory of the device cpu does not hold 10 x 402 fr"):
+    with pytest.raises(
+        DataError, match=r"the memory of the device cpu is too small for 10 x 402 fr"
+    ):
         system.embed([voice(70_000, 1)])
 
 
@@ -183,5 +185,5 @@ def test_cuda_where_there_is_none_is_refused(torch, load, folder_of):
     if torch.cuda.is_available():
         pytest.skip("a CUDA device is here")
     load("resnetse34l")
-    with pytest.raises(ConfigError, match="no CUDA device is there for torch; leave device out"):
+    with pytest.raises(ConfigError, match="no CUDA device is available to torch; leave device out"):
         load_published("resnetse34l", folder_of("resnetse34l"), device="cuda")

@@ -93,7 +93,7 @@ def test_check_finds_a_byte_that_changed(out, name):
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
     with pytest.raises(
-        DataError, match=rf"{name}: its sha256 is|is not a whole store|cannot be read as parquet"
+        DataError, match=rf"{name}: its sha256 is|is not a complete store|cannot be read as parquet"
     ):
         check_store(out)
 
@@ -101,10 +101,13 @@ def test_check_finds_a_byte_that_changed(out, name):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda out: (out / "store.json").write_text("{"), "is not a whole store of embeddings"),
-        (lambda out: (out / "store.json").write_text("[]"), "is not a whole store of embeddings"),
+        (lambda out: (out / "store.json").write_text("{"), "is not a complete store of embeddings"),
+        (
+            lambda out: (out / "store.json").write_text("[]"),
+            "is not a complete store of embeddings",
+        ),
         (lambda out: (out / "store.json").unlink(), "is not a store of embeddings; make one with"),
-        (lambda out: (out / "recordings.parquet").unlink(), "is not a whole store"),
+        (lambda out: (out / "recordings.parquet").unlink(), "is not a complete store"),
         (lambda out: (out / "embeddings.npy").unlink(), "cannot be read"),
         (
             lambda out: (out / "store.json").write_text('{"version": 1, "system": {}}'),
@@ -137,7 +140,7 @@ def test_a_closed_folder_is_one_sentence(out, monkeypatch):
         "pathlib.Path.exists", refuse
     )  # as the root of a machine is let in anywhere
     with pytest.raises(
-        DataError, match=r"is not a whole store of embeddings \(.*Permission denied"
+        DataError, match=r"is not a complete store of embeddings \(.*Permission denied"
     ):
         find_store(out)
 
@@ -200,7 +203,7 @@ def test_a_full_disk_is_one_sentence_and_the_same_command_goes_on(folder, small,
         words, env={"PYTHONPATH": path}, capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
-    assert f"{tmp_path / 'out'}: cannot be written (File too large); free some" in done.stderr
+    assert f"{tmp_path / 'out'}: cannot be written (File too large); free disk space" in done.stderr
     assert "what is finished is kept, and the same command goes on from there" in done.stderr
     assert "Traceback" not in done.stderr
     embed(folder, small.load, tmp_path / "out", workers=1, batch=8)

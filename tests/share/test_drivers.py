@@ -183,7 +183,9 @@ def test_a_node_makes_the_bytes_of_one_run(optional, folder, audit_content, tmp_
 @pytest.mark.usefixtures("options_in_messages")
 def test_who_runs_is_said_once(folder):
     for words in ({"shard": "1/3", "workers": 2}, {"ray": "auto", "workers": 2}):
-        with pytest.raises(ConfigError, match="--shard, --workers and --ray all choose who runs"):
+        with pytest.raises(
+            ConfigError, match="--shard, --workers and --ray all set where the shards run"
+        ):
             run(folder, **words)
     with pytest.raises(ConfigError, match="is not an address of a cluster"):
         run(folder, ray="head")

@@ -336,7 +336,7 @@ def test_a_pair_in_two_parts_is_refused_by_its_rows_after_the_first_pass(
     with pytest.raises(DataError, match=message) as raised:
         merge(folder)
     alone = ", as each sets aside what conflicts within it" if conflicts == "exclude" else ""
-    mend = f"is counted in both parts 1 and 2{alone}; remove one of the rows, and plan again"
+    mend = f"is counted in both shards 1 and 2{alone}; remove one of the rows, and plan again"
     if score is not None and conflicts == "error":  # as of one piece
         mend = (
             "the same trial .* has score .*; correct one row, or exclude contradictory rows with "
@@ -405,7 +405,7 @@ def test_a_shard_of_another_number_is_refused(done):
         run(done, shard="1/4")
     with pytest.raises(ConfigError, match="the plan has 3 shards; give 1 to 3"):
         run(done, shard="4/3")
-    with pytest.raises(ConfigError, match="is not a part; give its number and that of all"):
+    with pytest.raises(ConfigError, match="is not a shard; give its number and the number of all"):
         run(done, shard="seven")
 
 
@@ -496,7 +496,7 @@ def test_a_record_without_its_files_is_damaged(copied):
     record.write_text(
         json.dumps({name: json_record[name] for name in ("plan", "parivox", "shard")})
     )
-    with pytest.raises(DataError, match=r"shard\.json: is damaged; remove it, and run that part"):
+    with pytest.raises(DataError, match=r"shard\.json: is damaged; remove it, and run that shard"):
         merge(copied)
     (copied / "thresholds.json").write_text("{")
     with pytest.raises(DataError, match=r"thresholds\.json: is damaged; remove it, and merge"):
@@ -550,7 +550,7 @@ def test_a_folder_holds_one_plan(lists, done):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"by": None}, "by: parts cannot choose what to group by"),
+        ({"by": None}, "by: shards have no default grouping"),
         ({"compare": True}, "compare=True: needs all trials at once"),
         ({"standardise": ["nation"]}, "standardise: needs all trials at once"),
         ({"speaker_ids": "offenders"}, "speaker_ids: counts contain no ids"),
@@ -615,7 +615,7 @@ def test_a_file_of_a_part_that_is_cut_off_is_made_again(copied, message):
 
 def test_tables_that_are_no_files_are_refused(lists, tmp_path):
     for source, message in (
-        ([], "are an empty list"),
+        ([], "the list is empty"),
         ({}, "an empty mapping names no system"),
         ({"A": []}, "empty"),
     ):

@@ -193,7 +193,7 @@ def write_error(
     """Return the error to raise for a file or folder that cannot be written."""
     remedy = f"correct that, or name another {kind}"
     if getattr(error, "errno", None) in _DISK_FULL_ERRNOS:
-        remedy = f"free some of its disk, or name a {kind} on another"
+        remedy = f"free disk space, or name a {kind} on another disk"
     reason = getattr(error, "strerror", None) or str(error)
     return ConfigError(f"{target}: cannot be written ({reason}); {remedy}{kept_note}")
 
@@ -240,7 +240,7 @@ def _explain_lack_of_room(parent: Path) -> Iterator[None]:
             raise
         msg = (
             f"{parent}: has no room for what does not fit into memory ({cause.strerror}); free "
-            "some of its disk, or name a folder on another in the environment variable TMPDIR"
+            "disk space, or name a folder on another disk in the environment variable TMPDIR"
         )
         raise ConfigError(msg) from error
 
