@@ -2,16 +2,16 @@
 
 ::
 
-    ParivoxError            one sentence: what, where, found against expected, the remedy
+    ParivoxError            a problem (what, where, found against expected) and a hint: the remedy
     ├── DataError           a file or table does not hold what it must
     ├── ConfigError         an option or argument is wrong, or two of them contradict
     └── UndefinedMetric     the data cannot define the requested number
     EncodingGuessed         a warning: the encoding that was assumed for a text that names none
 
-The command line prints the sentence and exits with 2; the library raises it. A warning is printed,
-and the command continues.
+The command line prints both, as "problem; hint" or on two lines, and exits with 2; the library
+raises them. A warning is printed, and the command continues.
 
-Sentences are written with options of the command line (``--by``). Only there are they printed so;
+They are written with options of the command line (``--by``). Only there are they printed so;
 the library names its arguments (``by=``), which `parivox.options.argument_names` knows.
 """
 
@@ -150,6 +150,11 @@ def _shortened(sentence: str) -> str:
     )
 
 
+def _shown(sentence: str) -> str:
+    """Return a sentence as the caller sees it: on one printable line, with options as it knows."""
+    return _shortened(printable(message_for_caller(sentence)))
+
+
 @contextmanager
 def options_named() -> Iterator[None]:
     """Name options as the command line does in the messages of errors meanwhile."""
@@ -171,11 +176,29 @@ def message_for_caller(sentence: str) -> str:
 
 
 class ParivoxError(Exception):
-    """Root of the errors that Parivox raises on purpose."""
+    """Root of the errors that Parivox raises on purpose.
+
+    Attributes
+    ----------
+    problem : str
+        What is wrong, and where.
+    hint : str
+        What to do about it; empty if the problem says it all.
+    """
+
+    def __init__(self, problem: str = "", hint: str = "") -> None:
+        # another process makes the error again of what the root gets
+        super().__init__(*filter(None, (problem, hint)))
+        self.problem, self.hint = problem, hint
 
     def __str__(self) -> str:
-        """Return the sentence on one printable line, whatever ids and names it quotes."""
-        return _shortened(printable(message_for_caller(super().__str__())))
+        """Return problem and hint on one printable line, whatever ids and names they quote."""
+        return _shown(f"{self.problem}; {self.hint}" if self.hint else self.problem)
+
+    @property
+    def lines(self) -> tuple[str, str]:
+        """Problem and hint, on a line each."""
+        return _shown(self.problem), _shown(self.hint)
 
 
 class DataError(ParivoxError):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from parivox.cli import COMMANDS, FAULT, fault_in_words
+from parivox.cli import COMMANDS, FAULT, described_fault
 from parivox.core.counts import as_counts
 from parivox.decide.release_gate import EXIT_CODES
 from parivox.errors import DataError
@@ -82,7 +82,7 @@ def test_warnings_of_libraries_are_not_printed():
 def test_a_fault_names_the_line_of_parivox_that_it_comes_from():
     with pytest.raises(DataError, match="are not numbers") as caught:
         as_counts(["x"], [1])
-    words = fault_in_words(caught.value)
+    words = str(described_fault(caught.value))
     assert re.search(r": DataError in parivox/core/\w+\.py, line \d+;", words)
 
 

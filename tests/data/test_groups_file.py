@@ -98,7 +98,7 @@ REFUSED_BY_YAML = {
     "by: !!str a\n": "contains an anchor, an alias or a tag",
     "by: a\n---\nby: b\n": "line 2: a second document starts",
     "? [a]\n: b\n": "line 1: a name is a list or mapping",
-    "by: \x07\n": r"line 1: contains '\x07'; take it out",
+    "by: \x07\n": r"line 1: contains '\x07'; remove it",
     'by: "\\ud800"\n': "contains half a character",
     "by: [[[[[[a]]]]]]\n": "lie more than 4 deep",
 }

@@ -172,7 +172,7 @@ def _run_command_line(command_line: list[str]) -> None:
         with warnings_printed(), progress_shown(progress_format, quiet=quiet):
             parsed.run(parsed)
     except ParivoxError as error:
-        print_error(str(error))
+        print_error(error)
         sys.exit(2)
     except KeyboardInterrupt as stopped:
         print_status(f"stopped; {parsed.outcome}")
@@ -182,14 +182,14 @@ def _run_command_line(command_line: list[str]) -> None:
         discard_output()
         sys.exit(0)
     except Exception as error:  # noqa: BLE001 - no fault may look like an outcome
-        print_error(fault_in_words(error))
+        print_error(described_fault(error))
         if os.environ.get("PARIVOX_TRACEBACK"):
             sys.excepthook(type(error), error, error.__traceback__)
         sys.exit(FAULT)
 
 
-def fault_in_words(error: Exception) -> str:
-    """Return one sentence on an exception that nobody foresaw: what, where, and how to report it.
+def described_fault(error: Exception) -> ParivoxError:
+    """Return what is known of an exception that nobody foresaw, and how to report it.
 
     Its message is left out, as it may contain data from a file.
     """
@@ -198,7 +198,8 @@ def fault_in_words(error: Exception) -> str:
 
     name = type(error).__name__
     if isinstance(error, MemoryError):
-        return "out of memory; audit fewer groups, measures or trials at once, or use more memory"
+        hint = "audit fewer groups, measures or trials at once, or use more memory"
+        return ParivoxError("out of memory", hint)
     frames = traceback.extract_tb(error.__traceback__)
     package_folder = Path(__file__).parents[1]
     own_frames = [frame for frame in frames if Path(frame.filename).is_relative_to(package_folder)]
@@ -206,7 +207,9 @@ def fault_in_words(error: Exception) -> str:
     if own_frames:
         file = Path(own_frames[-1].filename).relative_to(package_folder.parent).as_posix()
         location = f" in {file}, line {own_frames[-1].lineno}"
-    return (
-        f"fault of Parivox {__version__}: {name}{location}; report this line with what parivox "
-        "report-bug prints, or repeat the command with PARIVOX_TRACEBACK=1 to see more"
+    problem = f"fault of Parivox {__version__}: {name}{location}"
+    hint = (
+        "report this line with what parivox report-bug prints, or repeat the command with "
+        "PARIVOX_TRACEBACK=1 to see more"
     )
+    return ParivoxError(problem, hint)

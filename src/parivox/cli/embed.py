@@ -56,12 +56,12 @@ def _run(arguments: argparse.Namespace) -> None:
 
 
 def _embed_recordings(arguments: argparse.Namespace) -> Any:
-    for argument, hint in (
+    for argument, needed in (
         (arguments.recordings, "RECORDINGS: a folder, or a table of files"),
         (arguments.out, "--out DIR"),
     ):
         if argument is None:
-            msg = f"nothing to do: give {hint}; see parivox embed --help"
+            msg = f"nothing to do: give {needed}; see parivox embed --help"
             raise ConfigError(msg)
     check_out_is_named(arguments.out, "folder")
     from parivox.data.source_bytes import reading_files_as  # noqa: PLC0415

@@ -12,7 +12,7 @@ import sys
 import warnings
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from parivox.errors import ConfigError, EncodingGuessed, printable
+from parivox.errors import ConfigError, EncodingGuessed, ParivoxError, printable
 from parivox.runtime.memory import keep_memory
 
 if TYPE_CHECKING:
@@ -81,14 +81,12 @@ def print_status(text: str) -> None:
         sys.stderr.write(f"{start}parivox: {printable(text)}\n")
 
 
-def print_error(sentence: str) -> None:
+def print_error(error: ParivoxError) -> None:
     """Print a mistake on standard error: in a terminal in colour, with the hint on its own line."""
     if not sys.stderr.isatty():
-        print_status(f"error: {sentence}")
+        print_status(f"error: {error}")
         return
-    problem, separator, hint = sentence.rpartition("; ")
-    if not separator or hint.count(")") > hint.count("("):  # that which is no mend
-        problem, hint = sentence, ""
+    problem, hint = error.lines
     from rich.text import Text  # noqa: PLC0415 - what takes time to load
 
     from parivox.report.words import STYLES, terminal  # noqa: PLC0415

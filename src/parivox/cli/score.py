@@ -111,19 +111,19 @@ def _check_arguments(arguments: argparse.Namespace) -> None:
 def _check_trials(arguments: argparse.Namespace) -> None:
     """Refuse a list and all pairs, neither of them, and options of the other one."""
     if bool(arguments.all_pairs) != bool(arguments.counts):
+        if arguments.all_pairs:
+            msg = "--all-pairs: pairs are counted, not written as rows; give --counts with it"
+            raise ConfigError(msg)
         msg = (
-            "--all-pairs: pairs are counted, not written as rows; give --counts with it"
-            if arguments.all_pairs
-            else "--counts: counts all pairs; give --all-pairs with it or, of a list, score it, "
-            "and give the file to parivox count"
+            "--counts: counts all pairs; give --all-pairs with it or, of a list, score it, and "
+            "give the file to parivox count"
         )
         raise ConfigError(msg)
     if bool(arguments.all_pairs) == (arguments.trials is not None):
-        msg = (
-            f"{arguments.trials}: is a list, which --all-pairs replaces; leave one out"
-            if arguments.all_pairs
-            else "which trials? give a list of them, or --all-pairs --counts"
-        )
+        if arguments.all_pairs:
+            msg = f"{arguments.trials}: is a list, which --all-pairs replaces; leave one out"
+            raise ConfigError(msg)
+        msg = "which trials? give a list of them, or --all-pairs --counts"
         raise ConfigError(msg)
     excluded_options = ["system", "models", "models_by", "format", "columns", "ray"]
     if not arguments.all_pairs:

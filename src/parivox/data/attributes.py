@@ -206,9 +206,10 @@ def parse_attribute(text: str, option: str = "--by") -> Attribute:
     )
     if any(math.isnan(e) for e in edges) or any(a >= b for a, b in pairwise(edges)):
         msg = f"{option} {text}: edges of bands are rising numbers, for example {name}:18,30,60"
+        hint = ""
         if all(math.isnan(edge) for edge in edges):
-            msg += f"; if {text!r} is the name of a column, rename it"
-        raise ConfigError(msg)
+            hint = f"if {text!r} is the name of a column, rename it"
+        raise ConfigError(msg, hint)
     head = text[: len(text) - len(remaining)]
     ends_text = ",".join(end.strip() for end in edge_text.split(","))
     return Attribute(f"{head}{name}:{ends_text}", name, side, level, edges)

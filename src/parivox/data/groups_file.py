@@ -170,7 +170,7 @@ def read_groups_file(source: Any) -> GroupsFile:
 def _parsed(root: YamlNode | None, provenance: dict[str, Any]) -> GroupsFile:
     name = str(provenance["name"])
     if root is None or not root.content:
-        raise ConfigError(_empty_file_problem(name))
+        raise _empty_file_error(name)
     entries = root.entries("the file", "by: gender", _KEYS)
     choices = {
         key: _option_texts(entries[key], key) if key in entries else None for key in _OPTION_KEYS
@@ -302,5 +302,7 @@ def _listed(texts: Iterable[str]) -> str:
     return ", ".join(repr(text) for text in islice(texts, _MAX_SHOWN))
 
 
-def _empty_file_problem(name: str) -> str:
-    return f"{name}: says nothing; write 'groups:' with an attribute below it, or 'by:'"
+def _empty_file_error(name: str) -> ConfigError:
+    return ConfigError(
+        f"{name}: says nothing; write 'groups:' with an attribute below it, or 'by:'"
+    )

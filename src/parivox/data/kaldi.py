@@ -47,8 +47,8 @@ def kaldi_table(path: Path, role: str) -> tuple[pl.DataFrame, dict[str, Any]] | 
             )
             raise DataError(msg)
         files.sort(key=lambda file: file.name != required_name)
-    elif problem := missing_folder_problem(path):
-        raise DataError(problem)
+    elif error := missing_folder_error(path):
+        raise error
     elif _FILE_NAME.fullmatch(path.name) and path.is_file() and _is_bare(path):
         files = [path]
     else:
@@ -71,11 +71,11 @@ def kaldi_table(path: Path, role: str) -> tuple[pl.DataFrame, dict[str, Any]] | 
     return table, {"name": name, "format": "kaldi", "sha256": digest.hexdigest()}
 
 
-def missing_folder_problem(path: Path) -> str:
-    """What is said of a file that gives no speakers without its folder; empty for any other."""
+def missing_folder_error(path: Path) -> DataError | None:
+    """Return the error of a file that gives no speakers without its folder; None for any other."""
     if path.name not in _FILES_WITHOUT_SPEAKERS or not path.is_file() or not _is_bare(path):
-        return ""
-    return (
+        return None
+    return DataError(
         f"{path}: belongs to a Kaldi data folder, whose utt2spk names the "
         f"speakers; give the folder, as --utterances {shlex.quote(str(path.parent))}"
     )

@@ -263,11 +263,13 @@ def transcoded(chunks: Iterable[bytes], encoding: str, name: str) -> Iterator[by
         decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
         row_number += error.object[: error.start].decode(encoding, errors="replace").count("\n")
-        msg = f"{name}, row {row_number}: is not text in {encoding.upper()}, "
-        msg += (
-            "which --encoding names; name another, or save it as UTF-8"
-            if encoding == requested_encoding()
-            else "though the file begins as such; it may be cut off, so copy or save it again"
+        problem = f"{name}, row {row_number}: is not text in {encoding.upper()}"
+        if encoding == requested_encoding():
+            msg = f"{problem}, which --encoding names; name another, or save it as UTF-8"
+            raise DataError(msg) from error
+        msg = (
+            f"{problem}, though the file begins as such; it may be cut off, so copy or save it "
+            "again"
         )
         raise DataError(msg) from error
 

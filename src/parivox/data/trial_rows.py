@@ -92,8 +92,11 @@ class TrialRows:
                 if {"enrol", "test"} <= set(scanned.columns)
                 else "name them with --columns enrol=...,test=...,score=..."
             )
-            msg = f"{scanned.name}: no score column{scanned.found_columns_text}; {remedy}"
-            raise DataError(msg + score_format_hint(scanned))
+            msg = (
+                f"{scanned.name}: no score column{scanned.found_columns_text}; {remedy}"
+                f"{score_format_hint(scanned)}"
+            )
+            raise DataError(msg)
         self._read_rows(scanned, "scores")
         self.scored = self.listed = self.ids.runs
 

@@ -157,7 +157,7 @@ def read_yaml(text: str, name: str) -> YamlNode | None:
             msg = f"{name}: line {line}: a second document starts; keep one in a file"
             raise ConfigError(msg)
     except yaml.YAMLError as error:
-        raise ConfigError(_syntax_error(error, text, name)) from error
+        raise _syntax_error(error, text, name) from error
     except ValueError as error:  # a version of thousands of digits
         msg = f"{name}: is not YAML ({error!s:.100}); remove lines that begin with %"
         raise ConfigError(msg) from error
@@ -176,7 +176,7 @@ def _parsed_node(parser: Any, name: str, depth: int) -> YamlNode:
     if isinstance(event, yaml.ScalarEvent):
         return YamlNode(_stripped_text(event.value, where), where)
     if depth == MAX_DEPTH:
-        raise ConfigError(_depth_problem(where))
+        raise _depth_error(where)
     children: NodeContent
     if isinstance(event, yaml.SequenceStartEvent):
         children = []
@@ -201,7 +201,7 @@ def node_of(python_object: object, location: str, depth: int = 0) -> YamlNode:
         msg = f"{location}: {python_object!r} is not text; write it as text, in quotes"
         raise ConfigError(msg)
     if depth == MAX_DEPTH:
-        raise ConfigError(_depth_problem(location))
+        raise _depth_error(location)
     if isinstance(python_object, (list, tuple)):
         return YamlNode([node_of(child, location, depth + 1) for child in python_object], location)
     entries: dict[str, YamlNode] = {}
@@ -231,18 +231,22 @@ def _stripped_text(text: str, location: str) -> str:
     return text.strip()
 
 
-def _depth_problem(location: str) -> str:
-    return f"{location}: lists and mappings lie more than {MAX_DEPTH} deep; write them flat"
+def _depth_error(location: str) -> ConfigError:
+    return ConfigError(
+        f"{location}: lists and mappings lie more than {MAX_DEPTH} deep; write them flat"
+    )
 
 
-def _syntax_error(error: yaml.YAMLError, text: str, name: str) -> str:
+def _syntax_error(error: yaml.YAMLError, text: str, name: str) -> ConfigError:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     if mark is None:  # a character that YAML does not know
         position = int(getattr(error, "position", 0))
         line = text.count("\n", 0, position) + 1
-        return f"{name}: line {line}: contains {text[position : position + 1]!r}; take it out"
+        return ConfigError(
+            f"{name}: line {line}: contains {text[position : position + 1]!r}; remove it"
+        )
     problem = getattr(error, "problem", None) or "it ends too early"
     remedy = "put texts with special signs in quotes, and indent alike what belongs together"
     if "'\\t'" in problem:
         remedy = "indent with blanks, not with tabs"
-    return f"{name}: line {mark.line + 1}: is not YAML ({problem}); {remedy}"
+    return ConfigError(f"{name}: line {mark.line + 1}: is not YAML ({problem}); {remedy}")

@@ -47,9 +47,9 @@ ONE_THREAD = {
     "POLARS_MAX_THREADS": "1",
 }
 _MAX_SECONDS_TO_END = 10.0  # seconds for a process to end
-_IMPORT_ADVICE = (
-    "worker processes import the script that starts them; put what it does below "
-    'if __name__ == "__main__":, and a function of a notebook into a module'
+_IMPORT_PROBLEM = "worker processes import the script that starts them"
+_IMPORT_HINT = (
+    'put what it does below if __name__ == "__main__":, and a function of a notebook into a module'
 )
 
 
@@ -109,7 +109,7 @@ class Processes:
 
     def __post_init__(self) -> None:
         if getattr(current_process(), "_inheriting", False):  # as multiprocessing itself asks
-            raise ConfigError(_IMPORT_ADVICE)
+            raise ConfigError(_IMPORT_PROBLEM, _IMPORT_HINT)
 
     @contextlib.contextmanager
     def open(
@@ -245,7 +245,7 @@ class _Worker:
         """Return its task without the item that it was busy with; raise if there is none."""
         code = _exit_text(self.process.exitcode)
         if not self.has_begun and (self.process.exitcode or 0) > 0:
-            msg = f"a worker process ended before it began ({code}): {_IMPORT_ADVICE}"
+            msg = f"a worker process ended before it began ({code}): {_IMPORT_PROBLEM}; {_IMPORT_HINT}"
             raise WorkerLost(msg)
         if self.item_index is None:
             lines = (

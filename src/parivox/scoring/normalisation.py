@@ -176,11 +176,10 @@ class CohortStatistics:
 def check_size(size: int, top: int | None) -> None:
     """Refuse a cohort of `size` recordings that is too small for its `top` nearest, or None."""
     if not 2 <= (size if top is None else top) <= size:
-        msg = (
-            f"the cohort has {size:,} recordings; give 2 or more"
-            if top is None or size < 2
-            else f"--top {top}: the cohort has {size:,} recordings; give a number from 2 to {size}"
-        )
+        if top is None or size < 2:
+            msg = f"the cohort has {size:,} recordings; give 2 or more"
+            raise ConfigError(msg)
+        msg = f"--top {top}: the cohort has {size:,} recordings; give a number from 2 to {size}"
         raise ConfigError(msg)
 
 

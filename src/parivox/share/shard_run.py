@@ -174,11 +174,12 @@ def _reporting_failures(plan: Plan, number: int) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        described = f"{plan.shard_description(number)}: {error}"
+        problem = f"{plan.shard_description(number)}: {error.problem}"
+        shard_error = DataError(problem, error.hint)
         if plan.is_unchanged(number):
             with suppress(ParivoxError):  # the folder may not be writable
-                write_json(failure_file, {"plan": plan.id, "error": described})
-        raise DataError(described) from error
+                write_json(failure_file, {"plan": plan.id, "error": str(shard_error)})
+        raise shard_error from error
 
 
 @reports_progress

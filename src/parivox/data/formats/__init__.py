@@ -266,14 +266,16 @@ def _unknown_format_error(content: SourceBytes, columns: RequestedColumns) -> Da
             "Pass a speaker table with --speakers"
         )
         return DataError(msg)
+    candidates = "".join(
+        f" {candidate.name} if it is one of {candidate.examples[0].written_by}'s"
+        for candidate in FORMATS.values()
+        if candidate.fits(content.head, columns) == POSSIBLE_FIT
+    )
     msg = (
         f"{content.name}, row 1: not a score file, the header has no known trial columns (found: "
         f"{names_text}); name the columns with --columns enrol=...,test=...,score=...,label=..., "
-        f"or the format with {columns.option}"
+        f"or the format with {columns.option}{candidates}"
     )
-    for candidate in FORMATS.values():
-        if candidate.fits(content.head, columns) == POSSIBLE_FIT:
-            msg += f" {candidate.name} if it is one of {candidate.examples[0].written_by}'s"
     return DataError(msg)
 
 

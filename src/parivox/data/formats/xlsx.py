@@ -167,8 +167,8 @@ def _find_table_sheet(sheets: Sequence[Worksheet], name: str) -> Worksheet:
                 return tables[0]
     if any(sheet.rows for sheet in sheets):
         msg = f"{name}: contains a header and nothing else; give a file with rows below it"
-    else:
-        msg = f"{name}: is a workbook with empty sheets; give one with a header and rows below it"
+        raise DataError(msg)
+    msg = f"{name}: is a workbook with empty sheets; give one with a header and rows below it"
     raise DataError(msg)
 
 

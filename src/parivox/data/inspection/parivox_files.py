@@ -11,7 +11,7 @@ from typing import Any
 
 from parivox.data.counts_file import holds_speaker_counts
 from parivox.data.inspection.findings import FileFindings
-from parivox.data.kaldi import missing_folder_problem
+from parivox.data.kaldi import missing_folder_error
 from parivox.errors import DataError
 from parivox.runtime.disk import is_written_by_parivox
 
@@ -66,8 +66,8 @@ def recognise_parivox_file(source: Any, name: str) -> FileFindings | None:
         return FileFindings(name, "tally", "parquet")
     path = Path(source)
     try:
-        if problem := missing_folder_problem(path):
-            return FileFindings(name, "unknown", own="a file of Kaldi's", problems=(problem,))
+        if error := missing_folder_error(path):
+            return FileFindings(name, "unknown", own="a file of Kaldi's", problems=(str(error),))
         recognised = _folder_kind(path, name) if path.is_dir() else _file_kind(path)
     except (DataError, OSError, ValueError, RuntimeError, zipfile.BadZipFile):
         return None  # reported by its reader

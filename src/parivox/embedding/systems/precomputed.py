@@ -105,10 +105,11 @@ def _read_any(path: Path) -> tuple[Sequence[Any], Any]:
         return readers[suffix](path)
     if not path.exists():
         msg = f"{path}: does not exist; give a file or folder of embeddings"
-    elif suffix in _PICKLES:
+        raise DataError(msg)
+    if suffix in _PICKLES:
         msg = f"{path}: {PICKLE_ADVICE}, or as Kaldi's ark"
-    else:
-        msg = f"{path}: is not of a known kind; embeddings are in {', '.join(SUFFIXES)} or a folder"
+        raise DataError(msg)
+    msg = f"{path}: is not of a known kind; embeddings are in {', '.join(SUFFIXES)} or a folder"
     raise DataError(msg)
 
 
