@@ -183,8 +183,9 @@ def check_path(value: object, name: str) -> None:
         If a file cannot have such a name.
     """
     if not _is_path(value):
-        msg = f"{name} is {shown_value(value)}; give the name of a file or folder"
-        raise ConfigError(msg)
+        msg = f"{name} is {shown_value(value)}"
+        hint = "give the name of a file or folder"
+        raise ConfigError(msg, hint)
 
 
 def _kinds_of(annotation: str) -> list[str]:
@@ -228,8 +229,9 @@ def _check_kind(name: str, kinds: list[str], value: object) -> None:
         if any(is_kind(value) for is_kind, _ in checks):
             return
         expected += [words for _, words in checks if words]
-    msg = f"{name} is {shown_value(value)}; give {' or '.join(dict.fromkeys(expected))}"
-    raise ConfigError(msg)
+    msg = f"{name} is {shown_value(value)}"
+    hint = f"give {' or '.join(dict.fromkeys(expected))}"
+    raise ConfigError(msg, hint)
 
 
 def _is_of_class(class_name: str, value: object) -> bool:

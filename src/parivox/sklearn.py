@@ -158,8 +158,9 @@ def make_scorer(metric: str | Callable[..., float], **options: Any) -> Any:
     if callable(metric):
         metric = getattr(metric, "__name__", repr(metric))
     if metric not in _METRICS:
-        msg = f"metric={metric!r} is not known; {name_hint(metric, _METRICS)}"
-        raise ConfigError(msg)
+        msg = f"metric={metric!r} is not known"
+        hint = name_hint(metric, _METRICS)
+        raise ConfigError(msg, hint)
     try:
         from sklearn import metrics  # noqa: PLC0415 - an optional dependency
     except ImportError as error:

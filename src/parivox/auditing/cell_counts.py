@@ -198,8 +198,9 @@ def group_counts(counts: TrialCounts, *, allocate: str = "both") -> dict[str, di
     (1, 2)
     """
     if allocate not in ALLOCATIONS:
-        msg = f"allocate is {allocate!r}; {name_hint(allocate, ALLOCATIONS)}"
-        raise ConfigError(msg)
+        msg = f"allocate is {allocate!r}"
+        hint = name_hint(allocate, ALLOCATIONS)
+        raise ConfigError(msg, hint)
     cell_counts = count_cells(counts, counts.groupings, [allocate])
     counts_by_grouping = {"all": {"all": cell_counts.all_counts}}
     for cells in cell_counts.group_counts:

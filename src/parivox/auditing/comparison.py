@@ -58,17 +58,13 @@ _NO_TAU_INTERVAL = "tau_log_is_cut_off"
 def check_comparable(sets: Sequence[TrialSet | TrialCounts]) -> None:
     """Refuse one system on one list only, and counts."""
     if len(sets) < 2:
-        msg = (
-            "--compare needs at least two systems or trial lists (found 1); give two or more "
-            "score files, for example a.csv b.csv"
-        )
-        raise ConfigError(msg)
+        msg = "--compare needs at least two systems or trial lists (found 1)"
+        hint = "give two or more score files, for example a.csv b.csv"
+        raise ConfigError(msg, hint)
     if any(trials.identified is None for trials in sets):
-        msg = (
-            "--compare: score counts contain no speakers, so differences cannot be tested; give "
-            "the scores"
-        )
-        raise ConfigError(msg)
+        msg = "--compare: score counts contain no speakers, so differences cannot be tested"
+        hint = "give the scores"
+        raise ConfigError(msg, hint)
 
 
 class ComparedSet(NamedTuple):
@@ -105,10 +101,10 @@ def add_comparisons(
             names_in_words = " and ".join(system_name(*name.values()) for name in names_of_both)
             points_in_words = " and ".join(", ".join(texts) or "none" for texts in point_texts)
             msg = (
-                f"--compare: {names_in_words} have no operating point in common "
-                f"({points_in_words}); name one for both with --operating-point"
+                f"--compare: {names_in_words} have no operating point in common ({points_in_words})"
             )
-            raise ConfigError(msg)
+            hint = "name one for both with --operating-point"
+            raise ConfigError(msg, hint)
         audit_keys = {**names_of_both[0], "speakers": in_common}
         audit_keys |= {f"other_{key}": value for key, value in names_of_both[1].items()}
         second_cells_by_key = {

@@ -166,11 +166,9 @@ def _compute(measure: BaseMetric, inputs: tuple[Any, ...], arguments: dict[str, 
 def _checked_shape(measure: BaseMetric, computed: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
     metric_values = np.asarray(computed, dtype=np.float64)
     if metric_values.shape != shape:
-        msg = (
-            f"metric {measure.id!r} gave shape {metric_values.shape} for counts of shape {shape}; "
-            "return one value for each cell and, at operating points, for each threshold"
-        )
-        raise ConfigError(msg)
+        msg = f"metric {measure.id!r} gave shape {metric_values.shape} for counts of shape {shape}"
+        hint = "return one value for each cell and, at operating points, for each threshold"
+        raise ConfigError(msg, hint)
     return metric_values
 
 
@@ -218,11 +216,9 @@ def user_metrics(
         elif measured.shape == (*shape[:-1], 1):
             yield (name, "", ""), measured[..., 0], None
         elif are_data:
-            msg = (
-                f"metric {name!r} gave shape {measured.shape} for counts of one group; return one "
-                "value a group, or one a group and threshold"
-            )
-            raise ConfigError(msg)
+            msg = f"metric {name!r} gave shape {measured.shape} for counts of one group"
+            hint = "return one value a group, or one a group and threshold"
+            raise ConfigError(msg, hint)
 
 
 def _with_group_axis(curve: Curve) -> Curve:

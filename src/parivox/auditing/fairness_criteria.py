@@ -154,12 +154,13 @@ def criteria(audit: Audit | str | os.PathLike[str]) -> Criteria:
     """
     loaded = audit if isinstance(audit, Audit) else load(audit)
     if not len(loaded.sweep):
-        msg = f"the audit has no sweep of thresholds; {_HINT}"
-        raise ConfigError(msg)
+        msg = "the audit has no sweep of thresholds"
+        raise ConfigError(msg, _HINT)
     rows = loaded.sweep.subset(zero="none").rows()
     if not rows:
-        msg = "the sweep has no rates as they are, which these are of; audit with --zero none"
-        raise ConfigError(msg)
+        msg = "the sweep has no rates as they are, which these are of"
+        hint = "audit with --zero none"
+        raise ConfigError(msg, hint)
     sweep_by_scope = _rows_by_scope(rows)
     meta_by_scope = _rows_by_scope(loaded.meta.subset(zero="none", gated=False).rows())
     tables = {name: TableBuilder(columns) for name, columns in TABLES.items()}

@@ -102,8 +102,9 @@ def _regular_file(path: Path) -> Path:
 def check_format(format: str) -> None:  # noqa: A002 - the option's word
     """Refuse a format of tables that is not known."""
     if format not in {"csv", "parquet"}:
-        msg = f"--format {format!r} is not known; choose csv or parquet"
-        raise ConfigError(msg)
+        msg = f"--format {format!r} is not known"
+        hint = "choose csv or parquet"
+        raise ConfigError(msg, hint)
 
 
 def check_folder(folder: str | os.PathLike[str]) -> Path:
@@ -111,8 +112,9 @@ def check_folder(folder: str | os.PathLike[str]) -> Path:
     text = os.fsdecode(folder)
     if not text or text != utf8_text(text):
         reason = "its name is not UTF-8" if text else "names no folder"
-        msg = f"--out {text or repr(text)}: {reason}; name a folder that is new or empty"
-        raise ConfigError(msg)
+        msg = f"--out {text or repr(text)}: {reason}"
+        hint = "name a folder that is new or empty"
+        raise ConfigError(msg, hint)
     try:
         target = Path(os.path.realpath(text))
         missing_names: list[str] = []
@@ -130,14 +132,13 @@ def check_folder(folder: str | os.PathLike[str]) -> Path:
     except (OSError, ValueError) as error:
         raise write_error(_option_text(folder), error, "folder") from error
     if not missing_names and not is_folder:
-        msg = f"--out {text}: is a file, not a folder; name a folder that is new or empty"
-        raise ConfigError(msg)
+        msg = f"--out {text}: is a file, not a folder"
+        hint = "name a folder that is new or empty"
+        raise ConfigError(msg, hint)
     if foreign_files:
-        msg = (
-            f"--out {text}: contains {foreign_files[0]!r}, which is not an earlier audit's; "
-            "name a folder that is new or empty"
-        )
-        raise ConfigError(msg)
+        msg = f"--out {text}: contains {foreign_files[0]!r}, which is not an earlier audit's"
+        hint = "name a folder that is new or empty"
+        raise ConfigError(msg, hint)
     if not os.access(existing_parent, os.W_OK | os.X_OK):
         refused = PermissionError(f"{existing_parent} is not a folder that can be written")
         raise write_error(_option_text(folder), refused, "folder")
@@ -205,16 +206,14 @@ def read_folder(
         if current_path(home, "audit.json").is_file() and current_path(home, HASHES).is_file():
             _check_hashes(home)
         reason = _no_audit_reason(home)
-        msg = f"{folder}: does not contain an audit ({reason}); name the --out folder of one"
-        raise DataError(msg) from error
+        msg = f"{folder}: does not contain an audit ({reason})"
+        hint = "name the --out folder of one"
+        raise DataError(msg, hint) from error
     if version not in {SCHEMA_VERSION, SCHEMA_OF_SENTENCES}:
         is_newer = str(version).isdecimal() and int(version) > int(SCHEMA_VERSION)
         remedy = "update Parivox" if is_newer else "audit again, or use the Parivox that wrote it"
-        msg = (
-            f"{folder}: written in version {version!r}, this Parivox reads {SCHEMA_VERSION!r}; "
-            f"{remedy}"
-        )
-        raise DataError(msg)
+        msg = f"{folder}: written in version {version!r}, this Parivox reads {SCHEMA_VERSION!r}"
+        raise DataError(msg, remedy)
     _check_hashes(home)
     try:
         provenance = _provenance(home)
@@ -233,8 +232,9 @@ def read_folder(
         }
         other_version.set_aside(cells.keys() - TABLES.keys())
     except (*_UNREADABLE, OSError, ParivoxError) as error:
-        msg = f"{folder}: audit.json is damaged ({error!r:.200}); audit again"
-        raise DataError(msg) from error
+        msg = f"{folder}: audit.json is damaged ({error!r:.200})"
+        hint = "audit again"
+        raise DataError(msg, hint) from error
     _check_curves(home)
     for name in CURVES:
         tables[name] = _read_curve(
@@ -287,8 +287,9 @@ def _read_curve(
     if table.columns == tuple(TABLES[name]):
         return table
     if not FIRST_COLUMNS.get(name, {}).keys() <= {*table.columns}:
-        msg = f"{path}: its columns are not those of version {SCHEMA_VERSION}; audit again"
-        raise DataError(msg)
+        msg = f"{path}: its columns are not those of version {SCHEMA_VERSION}"
+        hint = "audit again"
+        raise DataError(msg, hint)
     return other_version.table(name, table.to_dict())
 
 
@@ -415,25 +416,25 @@ def _check_hashes(home: Path) -> None:
         lines = _read_bytes(current_path(home, HASHES)).decode().splitlines()
         hashes = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
     except (OSError, UnicodeDecodeError) as error:
-        msg = f"{home}: {HASHES} is missing or unreadable, which detects altered files; {remedy}"
-        raise DataError(msg) from error
+        msg = f"{home}: {HASHES} is missing or unreadable, which detects altered files"
+        raise DataError(msg, remedy) from error
     existing = {
         name for name in _audit_files() - {HASHES, PRIVATE} if current_path(home, name).is_file()
     }
     unnamed = sorted((existing | {"audit.json", "provenance.json"}) - hashes.keys())
     if unnamed:
-        msg = f"{home}: {HASHES} is altered: it does not name {unnamed[0]}; {remedy}"
-        raise DataError(msg)
+        msg = f"{home}: {HASHES} is altered: it does not name {unnamed[0]}"
+        raise DataError(msg, remedy)
     for name, digest in hashes.items():
         if name == _REMOVABLE_FILE and not current_path(home, name).is_file():
             continue
         try:
             if name != Path(name).name or _hash(current_path(home, name)) != digest:
-                msg = f"{home}: {name} is altered since it was written; {remedy}"
-                raise DataError(msg)
+                msg = f"{home}: {name} is altered since it was written"
+                raise DataError(msg, remedy)
         except (OSError, ValueError) as error:
-            msg = f"{home}: {name} is missing; {remedy}"
-            raise DataError(msg) from error
+            msg = f"{home}: {name} is missing"
+            raise DataError(msg, remedy) from error
 
 
 def _no_audit_reason(home: Path) -> str:

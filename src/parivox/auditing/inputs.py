@@ -60,8 +60,9 @@ def split_name(name: object) -> tuple[str, str]:
     """Split ``system@list``; the list is empty unless named. A pair stands as it is."""
     pair = name if isinstance(name, tuple) else str(name).partition("@")[::2]
     if len(pair) != 2:
-        msg = f"scores are named by {name!r}; name them by system and list, for example ('V2', 'H')"
-        raise ConfigError(msg)
+        msg = f"scores are named by {name!r}"
+        hint = "name them by system and list, for example ('V2', 'H')"
+        raise ConfigError(msg, hint)
     system, list_ = pair
     return utf8_text(str(system)), utf8_text(str(list_))
 
@@ -81,28 +82,26 @@ def check_trials_shared(scores: Any, trial_sets: Sequence[TrialSet]) -> None:
     files = [str(source) for source in scores.values()]
     one_list = " ".join(shlex.quote(f"S={file}") for file in files)
     several = " ".join(shlex.quote(f"{system}={file}") for (system, _), file in scores.items())
-    msg = (
-        f"{', '.join(files)}: no two share a trial, so that they may be parts of one list; give "
-        f"{one_list} for parts of one list, or {several} for systems on lists of their own"
-    )
-    raise ConfigError(msg)
+    msg = f"{', '.join(files)}: no two share a trial, so that they may be parts of one list"
+    hint = f"give {one_list} for parts of one list, or {several} for systems on lists of their own"
+    raise ConfigError(msg, hint)
 
 
 def sources_by_name(scores: Any) -> dict[tuple[str, str], Any]:
     """Score sources by system and list."""
     if isinstance(scores, (list, tuple)) and not scores:
-        msg = "scores: are an empty list; name at least one file"
-        raise ConfigError(msg)
+        msg = "scores: are an empty list"
+        hint = "name at least one file"
+        raise ConfigError(msg, hint)
     if isinstance(scores, Mapping) and all(map(_is_named, scores.items())):
         sources = {split_name(name): source for name, source in scores.items()}
         if len(sources) < len(scores) or not sources:
             msg = f"scores name the same system and list twice, or none: {list(scores)}"
             raise ConfigError(msg)
         if not all(system for system, _ in sources):
-            msg = (
-                "scores: a system has no name; name each one, for example V2=v2.csv or V2@H=v2.csv"
-            )
-            raise ConfigError(msg)
+            msg = "scores: a system has no name"
+            hint = "name each one, for example V2=v2.csv or V2@H=v2.csv"
+            raise ConfigError(msg, hint)
         return sources
     return {(file_stem(scores), ""): scores}
 
@@ -161,13 +160,12 @@ def named_counts_files(scores: Any) -> NamedFiles | None:
         is_file = isinstance(other_sources[0], (str, os.PathLike))
         other_name = utf8_text(str(other_sources[0])) if is_file else "another source"
         if is_file and os.path.isfile(other_sources[0]) and is_cut_off(other_sources[0]):  # noqa: PTH113 - any text
-            msg = f"{other_name}: is cut off; copy it again, or make it again"
-            raise DataError(msg)
-        msg = (
-            f"{os.fspath(counts_files[0])}: contains counts, but {other_name} does not; "
-            "count that first with parivox count"
-        )
-        raise ConfigError(msg)
+            msg = f"{other_name}: is cut off"
+            hint = "copy it again, or make it again"
+            raise DataError(msg, hint)
+        msg = f"{os.fspath(counts_files[0])}: contains counts, but {other_name} does not"
+        hint = "count that first with parivox count"
+        raise ConfigError(msg, hint)
     return named_sources
 
 
@@ -183,17 +181,15 @@ def development_sources(
         if set(sources_by_system) != systems:
             msg = (
                 f"--threshold-from names {sorted(sources_by_system)} but the scores are of "
-                f"{sorted(systems)}; give one development file for each system, for example "
-                "V2=dev.csv"
+                f"{sorted(systems)}"
             )
-            raise ConfigError(msg)
+            hint = "give one development file for each system, for example V2=dev.csv"
+            raise ConfigError(msg, hint)
         return {key: sources_by_system[key[0]] for key in sources}
     if len({system for system, _ in sources}) > 1:
-        msg = (
-            "--threshold-from: several systems are audited; name each one's file, for example "
-            "V2=dev.csv"
-        )
-        raise ConfigError(msg)
+        msg = "--threshold-from: several systems are audited"
+        hint = "name each one's file, for example V2=dev.csv"
+        raise ConfigError(msg, hint)
     return dict.fromkeys(sources, threshold_from)
 
 
@@ -245,11 +241,9 @@ class GroupedTrials:
                 f"{'natural' if base is None else f'base {base}'} by {name}"
                 for base, name in names_by_base.items()
             ]
-            msg = (
-                f"--llr-base: logarithms are {' and '.join(words)}; count all scores with the "
-                "same base"
-            )
-            raise ConfigError(msg)
+            msg = f"--llr-base: logarithms are {' and '.join(words)}"
+            hint = "count all scores with the same base"
+            raise ConfigError(msg, hint)
         return next(iter(names_by_base), None)
 
 
@@ -390,15 +384,14 @@ def read_one_system(
         raise ConfigError(msg)
     sources = sources_by_name(scores)
     if len(sources) > 1:
-        msg = f"one system is asked for, but {len(sources)} are given; give one file"
-        raise ConfigError(msg)
+        msg = f"one system is asked for, but {len(sources)} are given"
+        hint = "give one file"
+        raise ConfigError(msg, hint)
     if options.by is None or len(options.by) != 1:
         n_groupings = "no grouping" if options.by is None else f"{len(options.by)} groupings"
-        msg = (
-            f"--by names {n_groupings}; name one, for example --by gender or --by "
-            "gender+nationality"
-        )
-        raise ConfigError(msg)
+        msg = f"--by names {n_groupings}"
+        hint = "name one, for example --by gender or --by gender+nationality"
+        raise ConfigError(msg, hint)
     sources |= {(name, ""): source for name, source in other_scores.items() if source is not None}
     return read_grouped_trials(sources, options, groups_file, may_lack=may_lack)
 
@@ -417,12 +410,14 @@ def read_grouped_counts(named_files: NamedFiles, options: AuditOptions) -> Group
         if needs_rows and name != "orientation" and option_field.is_given(getattr(options, name)):
             msg = (
                 f"{option_field.flag}: cannot be used with counts, which contain their groups "
-                f"and no ids; leave it out, or give it to parivox count"
+                "and no ids"
             )
-            raise ConfigError(msg)
+            hint = "leave it out, or give it to parivox count"
+            raise ConfigError(msg, hint)
     if options.orientation == "distance":
-        msg = "--distance: cannot be used with counts; give it to parivox count"
-        raise ConfigError(msg)
+        msg = "--distance: cannot be used with counts"
+        hint = "give it to parivox count"
+        raise ConfigError(msg, hint)
     with stage("reading the counts"):
         trial_sets = read_counts_files(named_files)
     first_counts = trial_sets[0]
@@ -442,9 +437,10 @@ def read_grouped_counts(named_files: NamedFiles, options: AuditOptions) -> Group
             msg = (
                 f"--speakers: the speaker counts of {counts.name} name speakers by a key, not as "
                 "a table "
-                "does; leave it out"
+                "does"
             )
-            raise ConfigError(msg)
+            hint = "leave it out"
+            raise ConfigError(msg, hint)
         if (
             counts.speaker_counts is not None
             and counts.speaker_counts.speakers_sha256 != speakers.content_sha256
@@ -452,9 +448,10 @@ def read_grouped_counts(named_files: NamedFiles, options: AuditOptions) -> Group
             msg = (
                 f"--speakers: {speakers.name} is not the table that the speaker counts of "
                 f"{counts.name} "
-                "was made with; give that one, or leave it out"
+                "was made with"
             )
-            raise ConfigError(msg)
+            hint = "give that one, or leave it out"
+            raise ConfigError(msg, hint)
     groupings = [
         _with_table_attributes(grouping, speakers, first_counts.speaker_counts)
         for grouping in first_counts.groupings

@@ -350,32 +350,30 @@ def parse_point(
     if name == MIN_ADCF:
         cost = parse_cost(cost_name) if cost_name else _first_with_spoof(costs)
         if not cost.has_spoof:
-            msg = (
-                f"operating point {text!r}: cost model {cost.name} does not include spoof trials; "
-                "use min-cdet, or a model that does, as in min-adcf:adcf1"
-            )
-            raise ConfigError(msg)
+            msg = f"operating point {text!r}: cost model {cost.name} does not include spoof trials"
+            hint = "use min-cdet, or a model that does, as in min-adcf:adcf1"
+            raise ConfigError(msg, hint)
         return OperatingPoint(text.strip(), "min-cdet", cost=cost)
     if name in {"min-cdet", "bayes"}:
         cost = parse_cost(cost_name) if cost_name else costs[0]
         if len(cost.p_target) > 1:
             msg = (
                 f"operating point {text!r}: cost model {cost.name} averages several priors and has "
-                f"no single best threshold; name a model with one prior, for example {name}:voxsrc"
+                "no single best threshold"
             )
-            raise ConfigError(msg)
+            hint = f"name a model with one prior, for example {name}:voxsrc"
+            raise ConfigError(msg, hint)
         if name == "bayes" and not llr:
-            msg = (
-                f"operating point {text!r} needs scores that are log-likelihood ratios; declare "
-                "that with --llr, or --llr-base 10, or use min-cdet or fpr=0.01"
-            )
-            raise ConfigError(msg)
+            msg = f"operating point {text!r} needs scores that are log-likelihood ratios"
+            hint = "declare that with --llr, or --llr-base 10, or use min-cdet or fpr=0.01"
+            raise ConfigError(msg, hint)
         return OperatingPoint(text.strip(), name, cost=cost, log_base=log_base)
-    msg = (
-        f"--operating-point: unknown rule {text!r}; use threshold=X, fpr=X, fnr=X, sfar=X, "
+    msg = f"--operating-point: unknown rule {text!r}"
+    hint = (
+        "use threshold=X, fpr=X, fnr=X, sfar=X, "
         "eer, min-cdet, min-cdet:COST, min-adcf, bayes or deployed"
     )
-    raise ConfigError(msg)
+    raise ConfigError(msg, hint)
 
 
 def _first_with_spoof(costs: Sequence[CostModel]) -> CostModel:

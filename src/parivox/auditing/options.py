@@ -66,8 +66,9 @@ class Options(AuditOptions):
             object.__setattr__(self, "llr", True)
         costs = tuple(parse_cost(text) for text in self.cost)
         if len({cost.name for cost in costs}) < len(costs):
-            msg = f"--cost names one model twice: {list(self.cost)}; name each once"
-            raise ConfigError(msg)
+            msg = f"--cost names one model twice: {list(self.cost)}"
+            hint = "name each once"
+            raise ConfigError(msg, hint)
         self._check_intervals()
         implied: dict[str, Any] = {
             "costs": costs,
@@ -92,8 +93,9 @@ class Options(AuditOptions):
         if self.speaker_ids != NEVER:
             flags.append(f"--speaker-ids {self.speaker_ids}")
         if flags and not self.intervals:
-            msg = f"{flags[0]} needs intervals; leave out --no-intervals"
-            raise ConfigError(msg)
+            msg = f"{flags[0]} needs intervals"
+            hint = "leave out --no-intervals"
+            raise ConfigError(msg, hint)
 
     def points(self) -> list[OperatingPoint] | None:
         """Return the operating points asked for; None for the default ones."""
@@ -112,11 +114,9 @@ class Options(AuditOptions):
         text = groupings[0] if self.primary is None else self.primary.strip()
         grouping = text if text in groupings else text.rpartition("@")[0] or text
         if grouping not in groupings:
-            msg = (
-                f"--primary {text!r}: {grouping!r} is not a grouping of this audit; choose from "
-                f"{', '.join(groupings)}"
-            )
-            raise ConfigError(msg)
+            msg = f"--primary {text!r}: {grouping!r} is not a grouping of this audit"
+            hint = f"choose from {', '.join(groupings)}"
+            raise ConfigError(msg, hint)
         return grouping, text[len(grouping) + 1 :]
 
     def sweep_points(self) -> list[OperatingPoint]:
@@ -165,7 +165,8 @@ def parse_minimums(texts: Sequence[str]) -> SampleSizeMinimums:
             )
             raise ConfigError(msg)
         if name in minimums:
-            msg = f"--gate {name} is given twice; give it once"
-            raise ConfigError(msg)
+            msg = f"--gate {name} is given twice"
+            hint = "give it once"
+            raise ConfigError(msg, hint)
         minimums[name] = int(number)
     return SampleSizeMinimums(**minimums)

@@ -249,8 +249,9 @@ def correlation(first: str, second: str) -> float:
             for text in (first, second)
         )
     except ValueError as error:
-        msg = f"pairing.parquet: its draws are damaged ({error}); audit again, or remove the file"
-        raise DataError(msg) from error
+        msg = f"pairing.parquet: its draws are damaged ({error})"
+        hint = "audit again, or remove the file"
+        raise DataError(msg, hint) from error
     if a.size != b.size or not (a.any() and b.any()):
         return 0.0
     return float(np.clip(a @ b / np.sqrt((a @ a) * (b @ b)), -1, 1))

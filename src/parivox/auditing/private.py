@@ -52,8 +52,9 @@ class PrivateKey:
         try:
             return cls._read(path)
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-            msg = f"{path}: cannot be read, or contains no key; remove it, and a new key is made"
-            raise ConfigError(msg) from error
+            msg = f"{path}: cannot be read, or contains no key"
+            hint = "remove it, and a new key is made"
+            raise ConfigError(msg, hint) from error
 
     @classmethod
     def _read(cls, path: Path) -> PrivateKey:

@@ -99,11 +99,12 @@ def _rows_of_groups(table: Table, filters: Row, defaults: Row) -> list[Row]:
     given_filters = {name: choice for name, choice in filters.items() if choice is not None}
     for metric in as_tuple(filters["metric"]):
         if {*table.filter(metric=metric)["operating_point"]} == {""}:
-            msg = (
-                f"metric={metric!r} belongs to no operating point; its rows are those of "
+            msg = f"metric={metric!r} belongs to no operating point"
+            hint = (
+                "its rows are those of "
                 f"audit.groups.filter(metric={metric!r}), and its ratios those of audit.bias"
             )
-            raise ConfigError(msg)
+            raise ConfigError(msg, hint)
     rows = table.filter(**given_filters).subset(**defaults | given_filters).rows()
     if not {"group", "grouping"} & given_filters.keys():
         rows = [row for row in rows if row["group"] not in _NO_GROUPS]

@@ -387,8 +387,9 @@ def loaded_audit(audit: Audit | str | os.PathLike[str]) -> Audit:
     try:
         folder = os.fsdecode(audit)
     except TypeError:
-        msg = f"{audit!r:.200} is neither an audit nor a folder; give one of them"
-        raise ConfigError(msg) from None
+        msg = f"{audit!r:.200} is neither an audit nor a folder"
+        hint = "give one of them"
+        raise ConfigError(msg, hint) from None
     audit_of_folder = load(folder)
     check_verification(audit_of_folder, folder)
     return audit_of_folder
@@ -399,9 +400,10 @@ def check_verification(audit: Audit, name: str) -> None:
     if "identification" in audit.record:
         msg = (
             f"{name}: an audit of identification has a report page, its tables and --format "
-            "metrics only; use one of these"
+            "metrics only"
         )
-        raise ConfigError(msg)
+        hint = "use one of these"
+        raise ConfigError(msg, hint)
 
 
 def load(folder: str | os.PathLike[str]) -> Audit:

@@ -540,8 +540,9 @@ def _user_metrics(metrics: Mapping[str, Metric] | None) -> dict[str, Metric]:
     user_metrics.update(metrics or {})
     for name in user_metrics:
         if name in MEASURES or "+" in name:
-            msg = f"metric {name!r} would stand for a built-in one; give it another name"
-            raise ConfigError(msg)
+            msg = f"metric {name!r} would stand for a built-in one"
+            hint = "give it another name"
+            raise ConfigError(msg, hint)
     return user_metrics
 
 
@@ -577,8 +578,9 @@ def _check_rules_apply(scores: Any, *, has_counts: bool) -> None:
         reason = "several systems have no threshold in common"
     else:
         return
-    msg = f"--thresholds: {reason}; give the scores of one system, or leave it out"
-    raise ConfigError(msg)
+    msg = f"--thresholds: {reason}"
+    hint = "give the scores of one system, or leave it out"
+    raise ConfigError(msg, hint)
 
 
 def _check_speakers_known(inputs: GroupedTrials, options: Options) -> None:
@@ -588,13 +590,15 @@ def _check_speakers_known(inputs: GroupedTrials, options: Options) -> None:
             if getattr(options, name):
                 msg = (
                     f"--{name}: score counts contain no speakers, so that neither people nor "
-                    "uncertainty can be assessed; give the scores"
+                    "uncertainty can be assessed"
                 )
-                raise ConfigError(msg)
+                hint = "give the scores"
+                raise ConfigError(msg, hint)
     has_ids = all(trials.identified is not None for trials in inputs.trial_sets)
     if options.speaker_ids == OFFENDERS and not has_ids:
-        msg = f"--speaker-ids {OFFENDERS}: counts contain no ids of speakers; give the scores"
-        raise ConfigError(msg)
+        msg = f"--speaker-ids {OFFENDERS}: counts contain no ids of speakers"
+        hint = "give the scores"
+        raise ConfigError(msg, hint)
 
 
 def _check_rates(options: Options) -> None:
@@ -615,8 +619,9 @@ def _check_classes(inputs: GroupedTrials, options: Options) -> None:
     """Refuse lists with and without spoof trials together, and what spoof trials alone define."""
     n_classes = {trials.n_classes for trials in inputs.trial_sets}
     if len(n_classes) > 1:
-        msg = "some of the lists have spoof trials and others do not; audit them one by one"
-        raise ConfigError(msg)
+        msg = "some of the lists have spoof trials and others do not"
+        hint = "audit them one by one"
+        raise ConfigError(msg, hint)
     if n_classes == {len(RATES)}:
         for cost in options.costs:
             parse_detection_cost(cost.name)
@@ -628,8 +633,9 @@ def _check_groups(inputs: GroupedTrials, options: Options) -> None:
     _check_references(options, group_names)
     for limit in options.limits:
         if limit.group and limit.group not in group_names:
-            msg = f"--limit: {limit.group!r} is not a group; {name_hint(limit.group, group_names)}"
-            raise ConfigError(msg)
+            msg = f"--limit: {limit.group!r} is not a group"
+            hint = name_hint(limit.group, group_names)
+            raise ConfigError(msg, hint)
     if not options.intervals or all(map(no_intervals_reason, inputs.trial_sets)):
         return
     chosen_by = "" if options.by else f" ({inputs.chosen_by})"
@@ -644,22 +650,18 @@ def _check_groups(inputs: GroupedTrials, options: Options) -> None:
         problem = f"{n_groups:,} groups{repeats}{chosen_by} are more than {MAX_GROUPS:,}"
     else:
         return
-    msg = (
-        f"--by: {problem}, the most of one audit; name fewer, audit them one after the other, or "
-        "give --no-intervals"
-    )
-    raise ConfigError(msg)
+    msg = f"--by: {problem}, the most of one audit"
+    hint = "name fewer, audit them one after the other, or give --no-intervals"
+    raise ConfigError(msg, hint)
 
 
 def _check_references(options: Options, group_names: Sequence[str]) -> None:
     """Refuse references that are neither a rule nor a group."""
     for name in options.reference:
         if name not in REFERENCES and name not in group_names:
-            msg = (
-                f"--reference {name!r} is neither pooled, macro, geomean or best nor a group; "
-                f"{name_hint(name, group_names)}"
-            )
-            raise ConfigError(msg)
+            msg = f"--reference {name!r} is neither pooled, macro, geomean or best nor a group"
+            hint = name_hint(name, group_names)
+            raise ConfigError(msg, hint)
 
 
 def _check_primary_point(system: System) -> None:
@@ -669,6 +671,7 @@ def _check_primary_point(system: System) -> None:
     if primary_point and primary_point not in point_names:
         msg = (
             f"--primary {system.design.options.primary!r}: {primary_point!r} is not an operating "
-            f"point of {system.trials.name}; choose from {', '.join(point_names)}"
+            f"point of {system.trials.name}"
         )
-        raise ConfigError(msg)
+        hint = f"choose from {', '.join(point_names)}"
+        raise ConfigError(msg, hint)

@@ -61,9 +61,10 @@ def count_by_speaker(
     if trials.n_spoof:
         msg = (
             f"{trials.name}: contains {trials.n_spoof:,} spoof trials in a list of too many trials "
-            "or speakers for memory; audit a part of the list"
+            "or speakers for memory"
         )
-        raise ConfigError(msg)
+        hint = "audit a part of the list"
+        raise ConfigError(msg, hint)
     speakers = trials.speaker_table
     assert speakers is not None
     unit_of_speaker = np.arange(len(speakers.ids), dtype=np.int32) if block is None else block
@@ -78,10 +79,10 @@ def count_by_speaker(
         msg = (
             f"speaker counts at {thresholds.size} thresholds by {len(trial_groupings)} groupings "
             "of "
-            f"recordings and trials is too large; take at most {MAX_THRESHOLDS} thresholds, and "
-            "fewer groupings"
+            "recordings and trials is too large"
         )
-        raise ConfigError(msg)
+        hint = f"take at most {MAX_THRESHOLDS} thresholds, and fewer groupings"
+        raise ConfigError(msg, hint)
     sums, failed = (SpeakerCountSums(n_units, groupings, thresholds.size) for _ in range(2))
     steps = EdgeSearch(thresholds)
     layouts = [Layout(grouping, "both", None) for grouping in trial_groupings]

@@ -504,9 +504,10 @@ def _check_has_scores(development: TrialSet | TrialCounts) -> None:
         content = _CURVELESS_CONTENT[no_curve_reason]
         msg = (
             f"--threshold-from: {development.provenance[0]['name']} contains {content}, "
-            "on which no threshold can be found; give scores"
+            "on which no threshold can be found"
         )
-        raise ConfigError(msg)
+        hint = "give scores"
+        raise ConfigError(msg, hint)
 
 
 def _check_deployed(
@@ -516,9 +517,10 @@ def _check_deployed(
     if any(point.rule == DEPLOYED for point in points or ()) and not trials.has_decisions:
         msg = (
             f"--operating-point {DEPLOYED}: {trials.name} has neither a column "
-            "'decision' nor a column 'threshold'; add one, or give threshold=X"
+            "'decision' nor a column 'threshold'"
         )
-        raise ConfigError(msg)
+        hint = "add one, or give threshold=X"
+        raise ConfigError(msg, hint)
 
 
 def check_decisions(
@@ -530,10 +532,10 @@ def check_decisions(
     if are_inverted(outcomes.deployed_counts):
         msg = (
             f"{trials.name}: decisions contradict the scores: nontarget trials are accepted more "
-            "often than target trials, although they score lower; check the words of the column "
-            "of decisions, or keep them with --similarity"
+            "often than target trials, although they score lower"
         )
-        raise DataError(msg)
+        hint = "check the words of the column of decisions, or keep them with --similarity"
+        raise DataError(msg, hint)
 
 
 def _check_edges(trials: TrialSet | TrialCounts, located_points: Sequence[LocatedPoint]) -> None:
@@ -547,10 +549,10 @@ def _check_edges(trials: TrialSet | TrialCounts, located_points: Sequence[Locate
         ):
             msg = (
                 f"operating point {located.point.text!r}: {trials.name} is counted at "
-                f"{trials.bins.in_words()}, and {threshold:.12g} is none of its edges; take "
-                f"one, or count again with --threshold {threshold!r}"
+                f"{trials.bins.in_words()}, and {threshold:.12g} is none of its edges"
             )
-            raise ConfigError(msg)
+            hint = f"take one, or count again with --threshold {threshold!r}"
+            raise ConfigError(msg, hint)
 
 
 def _check_counted_at(
@@ -565,10 +567,10 @@ def _check_counted_at(
         if located.threshold not in trials.edges[1:]:
             msg = (
                 f"operating point {located.point.text!r}: the speaker counts have no step at its "
-                f"threshold, {located.threshold:.12g}; make them for this operating point, "
-                "or leave it out"
+                f"threshold, {located.threshold:.12g}"
             )
-            raise ConfigError(msg)
+            hint = "make them for this operating point, or leave it out"
+            raise ConfigError(msg, hint)
 
 
 def check_polarity(
@@ -582,19 +584,19 @@ def check_polarity(
         return
     name = trials.name
     if not trials.is_scored:
-        msg = (
-            f"{name}: target trials are accepted less often than nontarget ones (AUC {area:.4f}); "
-            "check the words of the column of decisions, or keep them with --similarity"
-        )
-        raise DataError(msg)
+        msg = f"{name}: target trials are accepted less often than nontarget ones (AUC {area:.4f})"
+        hint = "check the words of the column of decisions, or keep them with --similarity"
+        raise DataError(msg, hint)
     if orientation == "distance":
         msg = (
             f"{name}: as distances, scores of target trials would lie further off than those of "
-            f"nontarget trials (AUC {area:.4f}), so they are similarities; leave out --distance"
+            f"nontarget trials (AUC {area:.4f}), so they are similarities"
         )
-        raise DataError(msg)
+        hint = "leave out --distance"
+        raise DataError(msg, hint)
     msg = (
         f"{name}: scores of target trials lie below those of nontarget trials (AUC {area:.4f}), as "
-        "distances do; negate them with --distance, or keep them with --similarity"
+        "distances do"
     )
-    raise DataError(msg)
+    hint = "negate them with --distance, or keep them with --similarity"
+    raise DataError(msg, hint)

@@ -47,25 +47,26 @@ def check_trial_table(path: str | os.PathLike[str], inputs: Sequence[Any]) -> Pa
         file = Path(os.fsdecode(path))
         exists = file.exists()
     except (TypeError, ValueError, OSError):
-        msg = f"--trial-table {path!r}: is not a name of a file; give one, for example trials.csv"
-        raise ConfigError(msg) from None
+        msg = f"--trial-table {path!r}: is not a name of a file"
+        hint = "give one, for example trials.csv"
+        raise ConfigError(msg, hint) from None
     input_paths = [Path(source) for source in inputs if isinstance(source, (str, os.PathLike))]
     if exists and any(path.exists() and path.samefile(file) for path in input_paths):
-        msg = f"--trial-table {file}: is read by this audit; name another file"
-        raise ConfigError(msg)
+        msg = f"--trial-table {file}: is read by this audit"
+        hint = "name another file"
+        raise ConfigError(msg, hint)
     if file.suffix.lower() not in SUFFIXES:
-        msg = f"--trial-table {file}: is neither CSV nor Parquet; name it trials.csv or .parquet"
-        raise ConfigError(msg)
+        msg = f"--trial-table {file}: is neither CSV nor Parquet"
+        hint = "name it trials.csv or .parquet"
+        raise ConfigError(msg, hint)
     if file.is_dir() or not file.parent.is_dir() or not os.access(file.parent, os.W_OK):
-        msg = f"--trial-table {file}: cannot be written there; name a file in a folder that exists"
-        raise ConfigError(msg)
+        msg = f"--trial-table {file}: cannot be written there"
+        hint = "name a file in a folder that exists"
+        raise ConfigError(msg, hint)
     if exists and not _is_earlier(file):
-        msg = (
-            f"--trial-table {file}: already exists, and is not a trial table of Parivox; "
-            "name "
-            "another file"
-        )
-        raise ConfigError(msg)
+        msg = f"--trial-table {file}: already exists, and is not a trial table of Parivox"
+        hint = "name another file"
+        raise ConfigError(msg, hint)
     return file
 
 
@@ -77,16 +78,15 @@ def _is_earlier(file: Path) -> bool:
 def check_trials_known(trial_sets: Sequence[TrialSet | TrialCounts]) -> None:
     """Refuse counts, which hold no trials, and lists that are not held in memory."""
     if any(trials.identified is None for trials in trial_sets):
-        msg = "--trial-table: counts contain no trials; give the scores"
-        raise ConfigError(msg)
+        msg = "--trial-table: counts contain no trials"
+        hint = "give the scores"
+        raise ConfigError(msg, hint)
     for trials in trial_sets:
         if trials.whole_list is not None:
             continue
-        msg = (
-            f"--trial-table: {trials.n_trials:,} trials are too many to fit in memory; give "
-            "a part of the list"
-        )
-        raise ConfigError(msg)
+        msg = f"--trial-table: {trials.n_trials:,} trials are too many to fit in memory"
+        hint = "give a part of the list"
+        raise ConfigError(msg, hint)
 
 
 def write_trial_table(path: Path, systems: Sequence[System], seed: int) -> None:

@@ -92,8 +92,8 @@ class _Parser(argparse.ArgumentParser):
         self.register("action", None, SingleUseAction)  # of every option that names no action
 
     def error(self, message: str) -> NoReturn:
-        msg = f"{message}; see {self.prog} --help"
-        raise ConfigError(msg)
+        hint = f"see {self.prog} --help"
+        raise ConfigError(message, hint)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse as argparse does; refuse an unknown option, with similar ones as a hint."""
@@ -107,15 +107,15 @@ class _Parser(argparse.ArgumentParser):
             hint = f"see {self.prog} --help"
             if similar_names(option, known_options):
                 hint = name_hint(option, known_options)
-            msg = f"unknown option {option} for {self.prog}; {hint}"
-            raise ConfigError(msg)
+            msg = f"unknown option {option} for {self.prog}"
+            raise ConfigError(msg, hint)
         return parsed, unknown
 
     def _check_value(self, action: argparse.Action, text: Any) -> None:
         if isinstance(action.choices, dict) and text not in action.choices:
             kind, hint = str(action.metavar).lower(), name_hint(text, action.choices)
-            msg = f"unknown {kind} {text!r} for {self.prog}; {hint}"
-            raise ConfigError(msg)
+            msg = f"unknown {kind} {text!r} for {self.prog}"
+            raise ConfigError(msg, hint)
 
     def _print_message(self, message: str, file: Any = None) -> None:
         # argparse would swallow that the text of --help or --version cannot be written

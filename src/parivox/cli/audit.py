@@ -139,14 +139,13 @@ def _failing_findings(arguments: argparse.Namespace, options: Mapping[str, Any])
             ["inconclusive" if name == OLD_FAIL_CONDITION else name for name in given]
         )
     if {*findings} - {"worse"} and not options.get("limits"):
-        msg = (
-            f"--fail-on {','.join(findings)}: there is no limit; give one, for example --limit "
-            "fnr=5%"
-        )
-        raise ConfigError(msg)
+        msg = f"--fail-on {','.join(findings)}: there is no limit"
+        hint = "give one, for example --limit fnr=5%"
+        raise ConfigError(msg, hint)
     if "worse" in findings and not options.get("intervals", True):
-        msg = "--fail-on worse needs intervals; leave out --no-intervals"
-        raise ConfigError(msg)
+        msg = "--fail-on worse needs intervals"
+        hint = "leave out --no-intervals"
+        raise ConfigError(msg, hint)
     return findings
 
 
@@ -156,16 +155,18 @@ def _check_outside_folder(out: str | None, name: str, file: str | None) -> None:
         return
     if Path(os.path.realpath(out)) in Path(os.path.realpath(file)).parents:
         option = f"--{name.replace('_', '-')}"
-        msg = f"{option} {file}: lies in --out; name a file elsewhere"
-        raise ConfigError(msg)
+        msg = f"{option} {file}: lies in --out"
+        hint = "name a file elsewhere"
+        raise ConfigError(msg, hint)
 
 
 def _report_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the settings of the report, if one is asked for and can be written."""
     if arguments.report is None:
         if arguments.title is not None:
-            msg = "--title applies only to a page; give --report FILE, or leave --title out"
-            raise ConfigError(msg)
+            msg = "--title applies only to a page"
+            hint = "give --report FILE, or leave --title out"
+            raise ConfigError(msg, hint)
         return {}
     from parivox.report.report_files import check_report  # noqa: PLC0415 - on request
 
@@ -211,14 +212,13 @@ def _named_sources(sources: list[str]) -> Any:
         name = given_name or (file_stem(path), "")
         known_files = map(os.path.realpath, paths_by_name.get(name, []))
         if given_name is not None and os.path.realpath(path) in known_files:
-            msg = f"{path}: is named twice for {'@'.join(filter(None, name))!r}; name it once"
-            raise ConfigError(msg)
+            msg = f"{path}: is named twice for {'@'.join(filter(None, name))!r}"
+            hint = "name it once"
+            raise ConfigError(msg, hint)
         if given_name is None and name in paths_by_name:
-            msg = (
-                f"{path}: {name[0]!r} is named twice; name each file, for example V2=v2.csv or "
-                "V2@H=v2.csv"
-            )
-            raise ConfigError(msg)
+            msg = f"{path}: {name[0]!r} is named twice"
+            hint = "name each file, for example V2=v2.csv or V2@H=v2.csv"
+            raise ConfigError(msg, hint)
         paths_by_name.setdefault(name, []).append(path)
     named = {name: paths[0] if len(paths) == 1 else paths for name, paths in paths_by_name.items()}
     are_unnamed = all(given_name is None for given_name, _ in pairs)

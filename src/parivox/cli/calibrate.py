@@ -67,8 +67,9 @@ def add_to(commands: Any, words: str) -> None:
 
 def _run(arguments: argparse.Namespace) -> None:
     if arguments.scores is None:
-        msg = "missing SCORES; for example parivox calibrate scores.csv --by gender"
-        raise ConfigError(msg)
+        msg = "missing SCORES"
+        hint = "for example parivox calibrate scores.csv --by gender"
+        raise ConfigError(msg, hint)
     check_out_is_named(arguments.out, "file")
     name, source = named_source(arguments.scores)
     tables = [getattr(arguments, table) for table in (*TABLES, "groups", "normalised", "apply")]
@@ -105,14 +106,17 @@ def _apply(source: str, arguments: argparse.Namespace) -> None:
     options = given_options(arguments, CalibrateOptions)
     for name, option in option_fields(CalibrateOptions).items():
         if name not in _APPLY_OPTIONS and option.is_given(options.get(name, option.default)):
-            msg = f"{option.flag}: the calibrator defines it, or does not use it; leave it out"
-            raise ConfigError(msg)
+            msg = f"{option.flag}: the calibrator defines it, or does not use it"
+            hint = "leave it out"
+            raise ConfigError(msg, hint)
     for flag, setting in (("figure", arguments.figure), ("json", arguments.json)):
         if setting:
-            msg = f"--{flag}: nothing is judged with --apply; leave it out"
-            raise ConfigError(msg)
+            msg = f"--{flag}: nothing is judged with --apply"
+            hint = "leave it out"
+            raise ConfigError(msg, hint)
     if arguments.out is None:
-        msg = "--apply needs a file for the log likelihood ratios; add --out llr.csv"
-        raise ConfigError(msg)
+        msg = "--apply needs a file for the log likelihood ratios"
+        hint = "add --out llr.csv"
+        raise ConfigError(msg, hint)
     apply_options = {name: options[name] for name in _APPLY_OPTIONS if name in options}
     print_lines(apply_calibrator(source, arguments.apply, arguments.out, **apply_options).told)

@@ -53,8 +53,9 @@ def demo_data() -> Path:
     """
     spec = find_spec("bt4vt")
     if spec is None or spec.origin is None:
-        msg = "the scores of the demo are not installed; pip install 'parivox[demo]' brings them"
-        raise ConfigError(msg)
+        msg = "the scores of the demo are not installed"
+        hint = "pip install 'parivox[demo]' brings them"
+        raise ConfigError(msg, hint)
     return Path(spec.origin).parent / "data"
 
 

@@ -46,8 +46,9 @@ def _run(arguments: argparse.Namespace) -> None:
 
     if arguments.check is not None:
         if arguments.recordings is not None or arguments.out is not None:
-            msg = "--check DIR looks at a folder and embeds nothing; give it alone"
-            raise ConfigError(msg)
+            msg = "--check DIR looks at a folder and embeds nothing"
+            hint = "give it alone"
+            raise ConfigError(msg, hint)
         from parivox.embedding.store import check_store  # noqa: PLC0415
 
         print_lines(check_lines(check_store(arguments.check)))
@@ -61,8 +62,9 @@ def _embed_recordings(arguments: argparse.Namespace) -> Any:
         (arguments.out, "--out DIR"),
     ):
         if argument is None:
-            msg = f"nothing to do: give {needed}; see parivox embed --help"
-            raise ConfigError(msg)
+            msg = f"nothing to do: give {needed}"
+            hint = "see parivox embed --help"
+            raise ConfigError(msg, hint)
     check_out_is_named(arguments.out, "folder")
     from parivox.data.source_bytes import reading_files_as  # noqa: PLC0415
     from parivox.embedding.extract import embed  # noqa: PLC0415 - what takes time to load

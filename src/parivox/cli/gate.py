@@ -52,11 +52,12 @@ def _run(arguments: argparse.Namespace) -> None:
     for file_format in ("audit", "policy"):
         if getattr(arguments, file_format) is None:
             option = "--policy" if file_format == "policy" else "AUDIT"
-            msg = (
-                f"missing {option}; for example parivox gate audit/ --policy policy.yaml. Print a "
+            msg = f"missing {option}"
+            hint = (
+                "for example parivox gate audit/ --policy policy.yaml. Print a "
                 "template with parivox gate --example"
             )
-            raise ConfigError(msg)
+            raise ConfigError(msg, hint)
     renderers = {"markdown": markdown, "junit": junit}
     for file_format in renderers:
         if (path := getattr(arguments, file_format)) is not None:

@@ -39,8 +39,9 @@ def add_to(commands: Any, words: str) -> None:
 
 def _run(arguments: argparse.Namespace) -> None:
     if arguments.scores is None and arguments.target is None and arguments.nontarget is None:
-        msg = "missing SCORES; for example parivox metrics scores.csv"
-        raise ConfigError(msg)
+        msg = "missing SCORES"
+        hint = "for example parivox metrics scores.csv"
+        raise ConfigError(msg, hint)
     check_standard_input([arguments.scores, arguments.target, arguments.nontarget])
     from parivox.scoring.score_metrics import metrics  # noqa: PLC0415
 

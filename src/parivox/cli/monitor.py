@@ -53,11 +53,9 @@ def _run(arguments: argparse.Namespace) -> None:
             sys.stdout.write(EXAMPLE)
         return
     if arguments.state is None:
-        msg = (
-            "--state: is missing; name the file that contains what was counted, for example "
-            "bank.state"
-        )
-        raise ConfigError(msg)
+        msg = "--state: is missing"
+        hint = "name the file that contains what was counted, for example bank.state"
+        raise ConfigError(msg, hint)
     if arguments.report is not None:
         check_report(arguments.report)
     tables = [getattr(arguments, table, None) for table in (*TABLES, "groups")]

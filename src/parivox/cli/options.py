@@ -48,8 +48,8 @@ class SingleUseAction(argparse.Action):
             hint = "give it once"
             if self.dest in TABLES:
                 hint = "give one file, or join the two tables"
-            msg = f"{option_string} is given twice; {hint}"
-            raise ConfigError(msg)
+            msg = f"{option_string} is given twice"
+            raise ConfigError(msg, hint)
         self.given_to = namespace
         setattr(namespace, self.dest, values)
 
@@ -223,8 +223,9 @@ def given_options(arguments: argparse.Namespace, described: type[CommandOptions]
             words = [word for word in option.descriptions if getattr(arguments, word)]
             if len(words) > 1:
                 flags = " and ".join(f"--{word}" for word in words)
-                msg = f"{flags} contradict each other; give one of them"
-                raise ConfigError(msg)
+                msg = f"{flags} contradict each other"
+                hint = "give one of them"
+                raise ConfigError(msg, hint)
             options |= dict.fromkeys([option.keyword] if words else [], *words)
         elif option.command_name is not None:
             argument = getattr(arguments, name)
@@ -253,20 +254,23 @@ def matching_files(path: str) -> list[str]:
         return [path]
     files = sorted(glob.glob(path))  # noqa: PTH207 - as a shell names them
     if not files:
-        msg = f"{path}: names no file; check the folder and the pattern"
-        raise ConfigError(msg)
+        msg = f"{path}: names no file"
+        hint = "check the folder and the pattern"
+        raise ConfigError(msg, hint)
     return files
 
 
 def check_standard_input(paths: Iterable[str | list[str] | None]) -> None:
     """Refuse ``-`` where there is no standard input."""
     if any(path == "-" for path in paths) and sys.stdin is None:
-        msg = "-: standard input is closed; name a file, or send one to standard input"
-        raise ConfigError(msg)
+        msg = "-: standard input is closed"
+        hint = "name a file, or send one to standard input"
+        raise ConfigError(msg, hint)
 
 
 def check_out_is_named(out: str | None, kind: str, option: str = "--out") -> None:
     """Refuse ``-``, which stands for standard output elsewhere."""
     if out == "-":
-        msg = f"{option} -: standard output is not a {kind}; name a {kind}"
-        raise ConfigError(msg)
+        msg = f"{option} -: standard output is not a {kind}"
+        hint = f"name a {kind}"
+        raise ConfigError(msg, hint)

@@ -65,8 +65,9 @@ def prepare_streams() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     if cast("Any", sys.stdout) is None:
-        msg = "standard output is closed; to print nothing, send it to /dev/null"
-        raise ConfigError(msg)
+        msg = "standard output is closed"
+        hint = "to print nothing, send it to /dev/null"
+        raise ConfigError(msg, hint)
 
 
 def can_redraw_line() -> bool:
@@ -135,8 +136,9 @@ def printing() -> Iterator[None]:
     except OSError as error:
         discard_output()
         reason = error.strerror or str(error)
-        msg = f"standard output cannot be written ({reason}); send it elsewhere"
-        raise ConfigError(msg) from error
+        msg = f"standard output cannot be written ({reason})"
+        hint = "send it elsewhere"
+        raise ConfigError(msg, hint) from error
 
 
 def print_json(text: str) -> None:

@@ -37,11 +37,13 @@ def progress_shown(progress_format: str | None, *, quiet: bool) -> Iterator[None
         If the format is not known, or progress is asked for and suppressed.
     """
     if progress_format not in {None, "json"}:
-        msg = f"--progress {progress_format!r} is not known; give json, or leave --progress out"
-        raise ConfigError(msg)
+        msg = f"--progress {progress_format!r} is not known"
+        hint = "give json, or leave --progress out"
+        raise ConfigError(msg, hint)
     if progress_format and quiet:
-        msg = "--quiet and --progress contradict each other; give one of them"
-        raise ConfigError(msg)
+        msg = "--quiet and --progress contradict each other"
+        hint = "give one of them"
+        raise ConfigError(msg, hint)
     if quiet:
         yield
     elif progress_format:

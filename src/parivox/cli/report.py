@@ -142,24 +142,27 @@ def _output_kind(arguments: argparse.Namespace) -> str:
     if arguments.format is not None:
         check_format(arguments.format)
         if arguments.format == "xlsx" and arguments.out is None:
-            msg = "--format xlsx: a workbook is not text to print; name a file with --out"
-            raise ConfigError(msg)
+            msg = "--format xlsx: a workbook is not text to print"
+            hint = "name a file with --out"
+            raise ConfigError(msg, hint)
         kind = str(arguments.format)
     elif arguments.out is not None:
         kind = format_of(arguments.out) or "page"
     elif arguments.figures is not None:
         kind = ""
     else:
-        msg = (
-            "nothing is asked for; give --out report.html for the page, --figures FOLDER, or "
+        msg = "nothing is asked for"
+        hint = (
+            "give --out report.html for the page, --figures FOLDER, or "
             f"--format {', '.join(TABLES)}"
         )
-        raise ConfigError(msg)
+        raise ConfigError(msg, hint)
     for name in _REPORT_OPTIONS:
         if kind != "page" and getattr(arguments, name) is not None:
             option = f"--{name.replace('_', '-')}"
-            msg = f"{option} applies only to a page; give --out report.html, or leave {option} out"
-            raise ConfigError(msg)
+            msg = f"{option} applies only to a page"
+            hint = f"give --out report.html, or leave {option} out"
+            raise ConfigError(msg, hint)
     return kind
 
 
@@ -167,8 +170,9 @@ def _figure_formats(arguments: argparse.Namespace) -> list[str]:
     """Return the formats of figures; empty if none are asked for."""
     if arguments.figures is None:
         if arguments.formats is not None:
-            msg = "--formats applies only to figures; give --figures FOLDER, or leave --formats out"
-            raise ConfigError(msg)
+            msg = "--formats applies only to figures"
+            hint = "give --figures FOLDER, or leave --formats out"
+            raise ConfigError(msg, hint)
         return []
     from parivox.report.figures import check_figures  # noqa: PLC0415 - on request
 

@@ -98,31 +98,35 @@ def _check_arguments(arguments: argparse.Namespace) -> None:
         msg = "give either --embeddings DIR, of parivox embed, or --system NAME"
         raise ConfigError(msg)
     if arguments.system is not None and arguments.recordings is None:
-        msg = "--system takes --recordings, the folder or table of the recordings; give it, too"
-        raise ConfigError(msg)
+        msg = "--system takes --recordings, the folder or table of the recordings"
+        hint = "give it, too"
+        raise ConfigError(msg, hint)
     compares_embeddings = arguments.system is None
     required = "--system" if compares_embeddings else "--embeddings"
     for option in option_fields(VerifyOptions if compares_embeddings else ScoreOptions).values():
         if getattr(arguments, option.name) is not None:
-            msg = f"{option.flag} goes with {required}; leave it out"
-            raise ConfigError(msg)
+            msg = f"{option.flag} goes with {required}"
+            hint = "leave it out"
+            raise ConfigError(msg, hint)
 
 
 def _check_trials(arguments: argparse.Namespace) -> None:
     """Refuse a list and all pairs, neither of them, and options of the other one."""
     if bool(arguments.all_pairs) != bool(arguments.counts):
         if arguments.all_pairs:
-            msg = "--all-pairs: pairs are counted, not written as rows; give --counts with it"
-            raise ConfigError(msg)
-        msg = (
-            "--counts: counts all pairs; give --all-pairs with it or, of a list, score it, and "
-            "give the file to parivox count"
+            msg = "--all-pairs: pairs are counted, not written as rows"
+            hint = "give --counts with it"
+            raise ConfigError(msg, hint)
+        msg = "--counts: counts all pairs"
+        hint = (
+            "give --all-pairs with it or, of a list, score it, and give the file to parivox count"
         )
-        raise ConfigError(msg)
+        raise ConfigError(msg, hint)
     if bool(arguments.all_pairs) == (arguments.trials is not None):
         if arguments.all_pairs:
-            msg = f"{arguments.trials}: is a list, which --all-pairs replaces; leave one out"
-            raise ConfigError(msg)
+            msg = f"{arguments.trials}: is a list, which --all-pairs replaces"
+            hint = "leave one out"
+            raise ConfigError(msg, hint)
         msg = "which trials? give a list of them, or --all-pairs --counts"
         raise ConfigError(msg)
     excluded_options = ["system", "models", "models_by", "format", "columns", "ray"]
@@ -136,8 +140,9 @@ def _check_trials(arguments: argparse.Namespace) -> None:
     for name in excluded_options:
         if getattr(arguments, name):
             required = "a list of trials" if arguments.all_pairs else "--all-pairs --counts"
-            msg = f"{option_of_name[name].flag} goes with {required}; leave it out"
-            raise ConfigError(msg)
+            msg = f"{option_of_name[name].flag} goes with {required}"
+            hint = "leave it out"
+            raise ConfigError(msg, hint)
 
 
 def _load_verifier(name: str, device: str) -> Any:
@@ -147,9 +152,7 @@ def _load_verifier(name: str, device: str) -> Any:
 
     system = load(name, device=device)
     if not isinstance(system, VerifyingSystem):
-        msg = (
-            f"--system {name}: makes embeddings; embed the recordings with parivox embed, "
-            "then score with --embeddings"
-        )
-        raise ConfigError(msg)
+        msg = f"--system {name}: makes embeddings"
+        hint = "embed the recordings with parivox embed, then score with --embeddings"
+        raise ConfigError(msg, hint)
     return system

@@ -43,11 +43,13 @@ def _run(arguments: argparse.Namespace) -> None:
     from parivox.report.words import print_text  # noqa: PLC0415
 
     if arguments.group and arguments.verbose:
-        msg = "-v is for the summary, and a group is always shown in full; leave one of them out"
-        raise ConfigError(msg)
+        msg = "-v is for the summary, and a group is always shown in full"
+        hint = "leave one of them out"
+        raise ConfigError(msg, hint)
     if arguments.notes and (arguments.group or arguments.verbose):
-        msg = "--notes shows notes of the whole audit; leave out the groups and -v"
-        raise ConfigError(msg)
+        msg = "--notes shows notes of the whole audit"
+        hint = "leave out the groups and -v"
+        raise ConfigError(msg, hint)
     selection = {name: getattr(arguments, name) for name in ("system", "by", "operating_point")}
     audit = narrowed_audit(
         with_labels(load_audit(arguments.audit), given_context(arguments)), **selection

@@ -58,8 +58,9 @@ def _run(arguments: argparse.Namespace) -> None:
             sys.stdout.write(EXAMPLE)
         return
     if arguments.scores is None:
-        msg = "missing SCORES; for example parivox thresholds scores.csv --by gender"
-        raise ConfigError(msg)
+        msg = "missing SCORES"
+        hint = "for example parivox thresholds scores.csv --by gender"
+        raise ConfigError(msg, hint)
     check_out_is_named(arguments.out, "file")
     if arguments.out is not None:
         writable_file(arguments.out, "rules.yaml")

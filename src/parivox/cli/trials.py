@@ -242,21 +242,24 @@ class _MisplacedOption(argparse.Action):
 
 def _build(arguments: argparse.Namespace) -> None:
     if arguments.manifest is not None:
-        msg = f"--from and {arguments.kind} contradict each other; give one of them"
-        raise ConfigError(msg)
+        msg = f"--from and {arguments.kind} contradict each other"
+        hint = "give one of them"
+        raise ConfigError(msg, hint)
     # tables may be given before the kind of list or after it, but only once
     for name in _TABLES:
         given_before = getattr(arguments, f"before_{name}")
         if given_before is not None and getattr(arguments, name) is not None:
-            msg = f"--{name} is given twice; give it once"
-            raise ConfigError(msg)
+            msg = f"--{name} is given twice"
+            hint = "give it once"
+            raise ConfigError(msg, hint)
         setattr(
             arguments, name, given_before if given_before is not None else getattr(arguments, name)
         )
     for name, noun in (("utterances", "file"), ("by", "grouping"), ("out", "folder")):
         if getattr(arguments, name) is None:
-            msg = f"--{name} is needed: name a {noun}; see {BUILD} {arguments.kind} --help"
-            raise ConfigError(msg)
+            msg = f"--{name} is needed: name a {noun}"
+            hint = f"see {BUILD} {arguments.kind} --help"
+            raise ConfigError(msg, hint)
     options = given_options(arguments, described.BUILD_OPTIONS[arguments.kind])
     import parivox.trials  # noqa: PLC0415 - what takes time to load
 
@@ -271,8 +274,9 @@ def _rebuild(arguments: argparse.Namespace) -> None:
         raise ConfigError(msg)
     tables = {name: getattr(arguments, f"before_{name}") for name in _TABLES}
     if tables["out"] is None:
-        msg = f"--out is needed: name a folder; see {BUILD} --help"
-        raise ConfigError(msg)
+        msg = "--out is needed: name a folder"
+        hint = f"see {BUILD} --help"
+        raise ConfigError(msg, hint)
     from parivox.trials.building import rebuild  # noqa: PLC0415
 
     _check_paths(**tables)

@@ -116,8 +116,9 @@ def trend(
     0.316
     """
     if not 0 < confidence < 1:
-        msg = f"confidence is {confidence}; it must lie between 0 and 1, both excluded"
-        raise ConfigError(msg)
+        msg = f"confidence is {confidence}"
+        hint = "it must lie between 0 and 1, both excluded"
+        raise ConfigError(msg, hint)
     from scipy.special import stdtr, stdtrit  # noqa: PLC0415 - SciPy only where it is needed
 
     known_trials = _KnownTrials.from_numbers(cluster_errors, np.asarray(x, dtype=np.float64))

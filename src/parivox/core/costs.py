@@ -95,21 +95,18 @@ class CostModel:
             )
             raise ConfigError(msg)
         if not self.p_target or not all(0 < p < 1 for p in self.p_target):
-            msg = f"cost {self.name}: p_target is {self.p_target}; it must lie between 0 and 1"
-            raise ConfigError(msg)
+            msg = f"cost {self.name}: p_target is {self.p_target}"
+            hint = "it must lie between 0 and 1"
+            raise ConfigError(msg, hint)
         if not all(0 < c < math.inf for c in (self.c_miss, self.c_fa, self.c_spoof)):
             spoof_text = f" and c_spoof is {self.c_spoof}" if self.p_spoof else ""
-            msg = (
-                f"cost {self.name}: c_miss is {self.c_miss} and c_fa is {self.c_fa}{spoof_text}; "
-                "costs must be positive numbers"
-            )
-            raise ConfigError(msg)
+            msg = f"cost {self.name}: c_miss is {self.c_miss} and c_fa is {self.c_fa}{spoof_text}"
+            hint = "costs must be positive numbers"
+            raise ConfigError(msg, hint)
         if not 0 <= self.p_spoof < 1 - max(self.p_target):
-            msg = (
-                f"cost {self.name}: p_spoof is {self.p_spoof} and p_target {self.p_target}; "
-                "together they must be less than 1, as nontarget trials have the rest"
-            )
-            raise ConfigError(msg)
+            msg = f"cost {self.name}: p_spoof is {self.p_spoof} and p_target {self.p_target}"
+            hint = "together they must be less than 1, as nontarget trials have the rest"
+            raise ConfigError(msg, hint)
 
     @property
     def parts(self) -> tuple[CostModel, ...]:
@@ -156,9 +153,10 @@ class CostModel:
         if len(self.p_target) > 1:
             msg = (
                 f"cost {self.name} is a mean over priors {self.p_target} and has no single "
-                "threshold; name one prior, for example '0.05,1,1'"
+                "threshold"
             )
-            raise ConfigError(msg)
+            hint = "name one prior, for example '0.05,1,1'"
+            raise ConfigError(msg, hint)
         return self.p_target[0]
 
 
@@ -249,10 +247,10 @@ def parse_cost(text: str) -> CostModel:
         return CostModel(text, (p_target,), c_miss, c_fa, p_spoof=p_spoof, c_spoof=c_spoof)
     msg = (
         f"cost {text!r} is neither a known name nor 'p_target,c_miss,c_fa', nor, with spoof "
-        "trials, 'p_target,p_nontarget,p_spoof,c_miss,c_fa,c_spoof'; "
-        f"{name_hint(text, COST_MODELS)}"
+        "trials, 'p_target,p_nontarget,p_spoof,c_miss,c_fa,c_spoof'"
     )
-    raise ConfigError(msg)
+    hint = name_hint(text, COST_MODELS)
+    raise ConfigError(msg, hint)
 
 
 def parse_detection_cost(text: str) -> CostModel:
@@ -267,9 +265,10 @@ def parse_detection_cost(text: str) -> CostModel:
     if cost.has_spoof:
         msg = (
             f"cost {text!r} includes spoof trials, and the trials are target and nontarget trials "
-            f"alone; {name_hint(text, detection_cost_names())}"
+            "alone"
         )
-        raise ConfigError(msg)
+        hint = name_hint(text, detection_cost_names())
+        raise ConfigError(msg, hint)
     return cost
 
 
@@ -387,8 +386,9 @@ def equalised_min_cdet(partitions: Iterable[Counts], *, cost: CostModel) -> Floa
     """
     partition_counts = list(partitions)
     if not partition_counts:
-        msg = "no partitions are given; an equalised cost is an average over one or more"
-        raise ConfigError(msg)
+        msg = "no partitions are given"
+        hint = "an equalised cost is an average over one or more"
+        raise ConfigError(msg, hint)
     if cost.has_spoof:
         msg = f"cost {cost.name} includes spoof trials, whose equalised cost is not defined"
         raise ConfigError(msg)
@@ -482,9 +482,10 @@ def bayes_threshold(cost: CostModel, base: float = math.e) -> float:
     if cost.has_spoof:
         msg = (
             f"cost {cost.name} includes spoof trials, so that log-likelihood ratios of target "
-            "against nontarget trials have no Bayes threshold; take the minimum cost instead"
+            "against nontarget trials have no Bayes threshold"
         )
-        raise ConfigError(msg)
+        hint = "take the minimum cost instead"
+        raise ConfigError(msg, hint)
     if base in _LOGARITHM_BY_BASE:
         return _LOGARITHM_BY_BASE[base](cost.beta)
     return math.log(cost.beta) / math.log(base)

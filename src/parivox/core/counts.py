@@ -258,14 +258,13 @@ class Counts:
             )
             raise DataError(msg)
         if score.ndim != 1 or score.shape != label.shape:
-            msg = (
-                f"scores and labels must be flat and of one length; found shapes {score.shape} "
-                f"and {label.shape}"
-            )
-            raise DataError(msg)
+            msg = "scores and labels must be flat and of one length"
+            hint = f"found shapes {score.shape} and {label.shape}"
+            raise DataError(msg, hint)
         if np.isnan(score).any():
-            msg = f"score {int(np.isnan(score).argmax())} is NaN; leave such trials out first"
-            raise DataError(msg)
+            msg = f"score {int(np.isnan(score).argmax())} is NaN"
+            hint = "leave such trials out first"
+            raise DataError(msg, hint)
         target = label == 1
         spoof = label == SPOOF
         is_unknown_label = ~(target | spoof | (label == 0) | (label == -1))
@@ -274,9 +273,9 @@ class Counts:
             (unknown_label,) = label[label_index : label_index + 1].tolist()
             msg = (
                 f"label {label_index} is {unknown_label!r}; labels are 1 or True (target), 0, -1 "
-                f"or False (nontarget), 2 (spoof); {_ARGUMENT_ORDER}"
+                "or False (nontarget), 2 (spoof)"
             )
-            raise DataError(msg)
+            raise DataError(msg, _ARGUMENT_ORDER)
         order = np.argsort(score)
         trial_class = np.where(spoof, SPOOF, target).astype(np.int8)
         n_classes = SPOOF + 1 if spoof.any() else SPOOF
@@ -443,8 +442,9 @@ class Counts:
         try:
             score_thresholds = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
         except (ValueError, TypeError, OverflowError) as error:
-            msg = f"thresholds are no numbers ({error}); give numbers of the scale of the scores"
-            raise DataError(msg) from error
+            msg = f"thresholds are no numbers ({error})"
+            hint = "give numbers of the scale of the scores"
+            raise DataError(msg, hint) from error
         # points of the curve are numbered from +inf, so by how many values they accept
         n_rejected_values = np.searchsorted(self.values, score_thresholds, side="left")
         n_accepted_values = self.values.size - n_rejected_values

@@ -84,8 +84,9 @@ def eer(
     0.5
     """
     if definition not in _EER_BY_DEFINITION:
-        msg = f"EER definition is {definition!r}; it is one of {', '.join(DEFINITIONS)}"
-        raise ConfigError(msg)
+        msg = f"EER definition is {definition!r}"
+        hint = f"it is one of {', '.join(DEFINITIONS)}"
+        raise ConfigError(msg, hint)
     counts = as_counts(scores, labels)
     defined = (counts.n_target > 0) & (counts.n_nontarget > 0)
     value = np.full(defined.shape, np.nan)

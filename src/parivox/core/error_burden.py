@@ -109,8 +109,9 @@ def share_above(
     from scipy.special import betaincc  # noqa: PLC0415 - SciPy only where it is needed
 
     if not 0 < limit < 1:
-        msg = f"limit is {limit}; it must lie between 0 and 1, both excluded, such as 0.05"
-        raise ConfigError(msg)
+        msg = f"limit is {limit}"
+        hint = "it must lie between 0 and 1, both excluded, such as 0.05"
+        raise ConfigError(msg, hint)
 
     def chance_above(alpha: FloatArray, beta: FloatArray) -> FloatArray:
         return np.asarray(betaincc(alpha, beta, limit))
@@ -241,8 +242,9 @@ def attempts_until(fpr: ArrayLike, probability: float = 0.95) -> FloatArray:
     [2995.0, 598.0, inf]
     """
     if not 0 < probability < 1:
-        msg = f"probability is {probability}; it must lie between 0 and 1, both excluded"
-        raise ConfigError(msg)
+        msg = f"probability is {probability}"
+        hint = "it must lie between 0 and 1, both excluded"
+        raise ConfigError(msg, hint)
     rate = np.asarray(fpr, dtype=np.float64)
     with np.errstate(divide="ignore"):
         exact = np.divide(np.log1p(-probability), np.log1p(-rate))
@@ -253,8 +255,9 @@ def attempts_until(fpr: ArrayLike, probability: float = 0.95) -> FloatArray:
 def checked_attempts(attempts: int) -> int:
     """Return a number of attempts as an integer; ConfigError unless a whole number from 1."""
     if attempts < 1 or attempts != int(attempts):
-        msg = f"attempts is {attempts}; it must be a whole number from 1, such as 3"
-        raise ConfigError(msg)
+        msg = f"attempts is {attempts}"
+        hint = "it must be a whole number from 1, such as 3"
+        raise ConfigError(msg, hint)
     return int(attempts)
 
 
@@ -325,8 +328,9 @@ def _beta_mean_over_speakers(
     from scipy.special import stdtrit  # noqa: PLC0415 - SciPy only where it is needed
 
     if not 0 < confidence < 1:
-        msg = f"confidence is {confidence}; it must lie between 0 and 1, both excluded"
-        raise ConfigError(msg)
+        msg = f"confidence is {confidence}"
+        hint = "it must lie between 0 and 1, both excluded"
+        raise ConfigError(msg, hint)
     errors = np.asarray(cluster_errors.errors, dtype=np.float64)
     trials = np.asarray(cluster_errors.trials, dtype=np.float64)
     n_speakers, cell_trials = cluster_errors.n_speakers, cluster_errors.sum_by_cell(trials)

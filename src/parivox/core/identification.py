@@ -114,15 +114,14 @@ class Searches:
         searches, candidates = (np.asarray(codes, dtype=np.int64) for codes in (search, candidate))
         scores = np.asarray(score, dtype=np.float64) + 0.0  # zero has no sign
         if mates.ndim != 1 or not searches.shape == candidates.shape == scores.shape:
-            msg = (
-                f"search, candidate and score must be flat and of one length; found shapes "
-                f"{searches.shape}, {candidates.shape} and {scores.shape}"
-            )
-            raise DataError(msg)
+            msg = "search, candidate and score must be flat and of one length"
+            hint = f"found shapes {searches.shape}, {candidates.shape} and {scores.shape}"
+            raise DataError(msg, hint)
         if not np.isfinite(scores).all():
             entry = int(np.flatnonzero(~np.isfinite(scores))[0])
-            msg = f"score {entry} is {scores[entry]}; leave candidates without a score out first"
-            raise DataError(msg)
+            msg = f"score {entry} is {scores[entry]}"
+            hint = "leave candidates without a score out first"
+            raise DataError(msg, hint)
         if searches.size and not 0 <= searches.min() <= searches.max() < mates.size:
             msg = f"search numbers must lie between 0 and {mates.size - 1}, one for each mate"
             raise DataError(msg)
@@ -131,11 +130,9 @@ class Searches:
         is_repeated[1:] = (np.diff(searches[order]) == 0) & (np.diff(candidates[order]) == 0)
         if is_repeated.any():
             entry = int(order[is_repeated.argmax()])
-            msg = (
-                f"search {searches[entry]} names person {candidates[entry]} twice; keep the higher "
-                "score of a person with several models"
-            )
-            raise DataError(msg)
+            msg = f"search {searches[entry]} names person {candidates[entry]} twice"
+            hint = "keep the higher score of a person with several models"
+            raise DataError(msg, hint)
         lengths = np.bincount(searches, minlength=mates.size)
         longest = sizes if list_length is None else np.minimum(sizes, list_length)
         is_incomplete = (lengths > 0) & (lengths < sizes) & (list_length is None)
@@ -144,9 +141,10 @@ class Searches:
             number = int(wrong_lists[0])
             msg = (
                 f"search {number} has {lengths[number]} candidates, but {longest[number]} are "
-                "expected; give list_length for lists that do not have the whole gallery"
+                "expected"
             )
-            raise DataError(msg)
+            hint = "give list_length for lists that do not have the whole gallery"
+            raise DataError(msg, hint)
         ranks = None if rank is None else np.asarray(rank, dtype=np.int64)
         return cls(mates, sizes, searches, candidates, scores, list_length, ranks)
 
@@ -330,8 +328,9 @@ class Searches:
         NaN without non-mated searches, or if `target` is below one of them.
         """
         if not 0 <= target <= 1:
-            msg = f"fpir is {target!r}; it must lie between 0 and 1"
-            raise ConfigError(msg)
+            msg = f"fpir is {target!r}"
+            hint = "it must lie between 0 and 1"
+            raise ConfigError(msg, hint)
         if self.n_nonmated == 0 or target * self.n_nonmated < 1:
             return float("nan")
         thresholds = np.append(np.unique(self.candidate_score), np.inf)
@@ -422,8 +421,9 @@ class Searches:
 
     def _check_rank(self, rank: int) -> None:
         if rank < 1:
-            msg = f"rank is {rank}; the first rank is 1"
-            raise ConfigError(msg)
+            msg = f"rank is {rank}"
+            hint = "the first rank is 1"
+            raise ConfigError(msg, hint)
         if self.list_length is not None and rank > self.list_length:
             msg = f"rank is {rank}, but candidate lists have {self.list_length} candidates"
             raise ConfigError(msg)

@@ -266,8 +266,9 @@ def limits(
     from scipy.special import stdtrit  # noqa: PLC0415 - takes time to load
 
     if not 0 < confidence < 1:
-        msg = f"confidence is {confidence}; it lies between 0 and 1, such as 0.95"
-        raise ConfigError(msg)
+        msg = f"confidence is {confidence}"
+        hint = "it lies between 0 and 1, such as 0.95"
+        raise ConfigError(msg, hint)
     rates, variances, t_df = np.broadcast_arrays(
         np.asarray(rate, np.float64), np.asarray(variance, np.float64), np.asarray(df, np.float64)
     )
@@ -489,8 +490,9 @@ def _zero_error_trials(confidence: float) -> float:
 
 def _check_target(moments: Moments) -> None:
     if moments.speakers_per_trial != 1:
-        msg = "pooled speaker variance is asked for nontarget trials; it is for target trials only"
-        raise ConfigError(msg)
+        msg = "pooled speaker variance is asked for nontarget trials"
+        hint = "it is for target trials only"
+        raise ConfigError(msg, hint)
 
 
 def _join_notes(

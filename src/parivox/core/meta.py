@@ -177,8 +177,9 @@ def au_fdr(
     0.883636364
     """
     if axis not in {"linear", "log10"}:
-        msg = f"axis is {axis!r}; it is linear or log10"
-        raise ConfigError(msg)
+        msg = f"axis is {axis!r}"
+        hint = "it is linear or log10"
+        raise ConfigError(msg, hint)
     fdr_values, fpr_values = np.broadcast_arrays(
         np.asarray(fdr, dtype=np.float64), np.asarray(fpr, dtype=np.float64)
     )
@@ -229,8 +230,9 @@ def _alpha_axes(alpha: ArrayLike, rates: FloatArray) -> FloatArray:
     """Return the weight of FPR with its axes in front of those of the rates."""
     weight = np.asarray(alpha, dtype=np.float64)
     if not ((weight >= 0) & (weight <= 1)).all():
-        msg = f"alpha is {weight.tolist()}; it must lie between 0 and 1"
-        raise ConfigError(msg)
+        msg = f"alpha is {weight.tolist()}"
+        hint = "it must lie between 0 and 1"
+        raise ConfigError(msg, hint)
     return weight.reshape(weight.shape + (1,) * np.ndim(rates))
 
 

@@ -188,8 +188,9 @@ def permuted(
         A speaker is in several groups.
     """
     if np.unique(cluster_errors.speaker).size < cluster_errors.speaker.size:
-        msg = "a speaker is in several groups; speakers can be permuted only if each is in one"
-        raise ConfigError(msg)
+        msg = "a speaker is in several groups"
+        hint = "speakers can be permuted only if each is in one"
+        raise ConfigError(msg, hint)
     n_entries = cluster_errors.cell.size
     stratum = np.zeros(n_entries) if strata is None else np.unique(strata, return_inverse=True)[1]
     # Seats are entries in order of strata: whoever is j-th in a shuffle within strata takes the

@@ -254,8 +254,9 @@ def _rate_at_target(
     Held errors rise along the axis of thresholds, sought errors fall.
     """
     if rule not in RULES:
-        msg = f"rule is {rule!r}; it is one of {', '.join(RULES)}"
-        raise ConfigError(msg)
+        msg = f"rule is {rule!r}"
+        hint = f"it is one of {', '.join(RULES)}"
+        raise ConfigError(msg, hint)
     target_rate = _checked_fraction(target)
     below = _last_index_within(held_errors, target_rate)
     above = np.minimum(below + 1, thresholds.size - 1)
@@ -401,8 +402,9 @@ def _checked_fraction(target: float) -> float:
     """Return a target rate as a float; ConfigError unless in [0, 1]."""
     fraction = float(target)
     if not 0 <= fraction <= 1:
-        msg = f"the target rate is {target}; it must be a fraction from 0 to 1"
-        raise ConfigError(msg)
+        msg = f"the target rate is {target}"
+        hint = "it must be a fraction from 0 to 1"
+        raise ConfigError(msg, hint)
     return fraction
 
 

@@ -148,11 +148,9 @@ def moments_of_others(cluster_errors: ErrorsBySpeaker | ErrorsByPair) -> Moments
         A speaker is in two cells.
     """
     if not disjoint(cluster_errors):
-        msg = (
-            "a speaker is in two cells, so that a cell and all others are not independent; "
-            "resample speakers to compare them"
-        )
-        raise ConfigError(msg)
+        msg = "a speaker is in two cells, so that a cell and all others are not independent"
+        hint = "resample speakers to compare them"
+        raise ConfigError(msg, hint)
     if cluster_errors.trials.ndim > 1:
         return moments_by_point(_other_moments, cluster_errors)
     other_trials = _OtherTrials.from_errors(cluster_errors)

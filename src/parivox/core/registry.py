@@ -251,8 +251,9 @@ def register(measure: _M) -> _M:
         If its id is taken.
     """
     if measure.id in MEASURES:
-        msg = f"measure {measure.id!r} already exists; give it another id"
-        raise ConfigError(msg)
+        msg = f"measure {measure.id!r} already exists"
+        hint = "give it another id"
+        raise ConfigError(msg, hint)
     MEASURES[measure.id] = measure
     return measure
 

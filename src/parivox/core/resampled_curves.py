@@ -61,8 +61,9 @@ def curve_edges(counts: Counts, *, bins: int = N_BINS, thresholds: ArrayLike = (
     [0.1, 0.2, 0.25, 0.3, 0.4]
     """
     if bins < 4:
-        msg = f"bins is {bins}; it must be 4 or more"
-        raise ConfigError(msg)
+        msg = f"bins is {bins}"
+        hint = "it must be 4 or more"
+        raise ConfigError(msg, hint)
     cumulative_target, cumulative_nontarget = np.cumsum(counts.target), np.cumsum(counts.nontarget)
     trials_by_value = sum(counts.by_class)
     cumulative_trials = np.cumsum(trials_by_value)
@@ -456,8 +457,9 @@ def _bin_scores(
         return distinct_scores, bin_codes
     bin_codes = np.searchsorted(edges, score, side="right") - 1
     if bin_codes.min(initial=0) < 0:
-        msg = f"the first edge is {edges[0]}; it must be at or below every score"
-        raise ConfigError(msg)
+        msg = f"the first edge is {edges[0]}"
+        hint = "it must be at or below every score"
+        raise ConfigError(msg, hint)
     if means is None:
         no_trials = np.zeros(score.size, dtype=np.int64)
         order = np.argsort(score)

@@ -85,8 +85,9 @@ def sasv_eer(
     is_defined = (counts.n_nontarget > 0) & (counts.n_spoof > 0)
     if spoof_share is not None:
         if not 0 <= spoof_share <= 1:
-            msg = f"spoof_share is {spoof_share!r}; it must lie between 0 and 1"
-            raise ConfigError(msg)
+            msg = f"spoof_share is {spoof_share!r}"
+            hint = "it must lie between 0 and 1"
+            raise ConfigError(msg, hint)
         # whole numbers of trials with these shares, so that ties stay exact
         share = Fraction(repr(float(spoof_share)))
         nontarget_weight = counts.n_spoof * (share.denominator - share.numerator)
@@ -118,8 +119,9 @@ class TandemCost:
             If the cost model has no spoof trials or several priors.
         """
         if not cost.has_spoof:
-            msg = f"cost {cost.name} has no spoof trials; take one that has, such as asvspoof5"
-            raise ConfigError(msg)
+            msg = f"cost {cost.name} has no spoof trials"
+            hint = "take one that has, such as asvspoof5"
+            raise ConfigError(msg, hint)
         miss, false_accept, spoof_accept = map(float, cost.weights)
         asv = miss * fnr + false_accept * fpr
         return cls(asv, miss - asv, spoof_accept * sfar)

@@ -133,11 +133,13 @@ def verdicts(
     from scipy.special import ndtri  # noqa: PLC0415 - takes time to load
 
     if not 0 < confidence < 1:
-        msg = f"confidence is {confidence}; it must lie between 0 and 1, both excluded"
-        raise ConfigError(msg)
+        msg = f"confidence is {confidence}"
+        hint = "it must lie between 0 and 1, both excluded"
+        raise ConfigError(msg, hint)
     if not 1 < margin < np.inf:
-        msg = f"margin is {margin}; it must be above 1, such as 1.25 for a quarter more or less"
-        raise ConfigError(msg)
+        msg = f"margin is {margin}"
+        hint = "it must be above 1, such as 1.25 for a quarter more or less"
+        raise ConfigError(msg, hint)
     ratios, lower, upper, p_values, unmet_minimums = np.broadcast_arrays(
         np.asarray(ratio, dtype=np.float64),
         np.asarray(low, dtype=np.float64),

@@ -126,9 +126,10 @@ class Bands:
                 name = attribute_text.rpartition(":")[0]
                 msg = (
                     f"{attribute_text}: {table_name} contains {cell!r} for {name}, which is not a "
-                    f"number; use {name} without bands"
+                    "number"
                 )
-                raise ConfigError(msg)
+                hint = f"use {name} without bands"
+                raise ConfigError(msg, hint)
         return numbers
 
 
@@ -153,10 +154,9 @@ def parse_by(text: str, option: str = "--by") -> list[Attribute]:
     if not all(attribute_texts) or len({text_part.lower() for text_part in attribute_texts}) < len(
         attribute_texts
     ):
-        msg = (
-            f"{option} {text!r} does not name each attribute once; write it like gender+nationality"
-        )
-        raise ConfigError(msg)
+        msg = f"{option} {text!r} does not name each attribute once"
+        hint = "write it like gender+nationality"
+        raise ConfigError(msg, hint)
     return [parse_attribute(text_part, option) for text_part in attribute_texts]
 
 

@@ -143,8 +143,9 @@ class RequestedColumns:
         for role in self.by_role:
             if role not in {*ALIASES, *CELL_WORDS}:
                 known_names = ", ".join((*ALIASES, *CELL_WORDS))
-                msg = f"--columns: {role!r} is not a role or word; known are {known_names}"
-                raise ConfigError(msg)
+                msg = f"--columns: {role!r} is not a role or word"
+                hint = f"known are {known_names}"
+                raise ConfigError(msg, hint)
         cell_words = {word: text for word, text in self.by_role.items() if word in CELL_WORDS}
         column_roles = {role: name for role, name in self.by_role.items() if role not in CELL_WORDS}
         object.__setattr__(self, "words", {**self.words, **cell_words})
@@ -154,11 +155,9 @@ class RequestedColumns:
             roles = [role for role, role_column in self.by_role.items() if role_column == column]
             if len(roles) > 1 and not set(roles) <= _CUSTOMER_ROLES:
                 role_names = " and ".join(roles)
-                msg = (
-                    f"--columns: {column!r} is named for {role_names}; name a column for each of "
-                    "them"
-                )
-                raise ConfigError(msg)
+                msg = f"--columns: {column!r} is named for {role_names}"
+                hint = "name a column for each of them"
+                raise ConfigError(msg, hint)
 
 
 def plain_name(name: str) -> str:
@@ -187,11 +186,9 @@ def column_positions(
         if column not in names and requested.may_be_elsewhere:
             continue
         if column not in names:
-            msg = (
-                f"{source}: has no column {column!r} for {role}; {name_hint(column, names)}; name "
-                "it with --columns"
-            )
-            raise DataError(msg)
+            msg = f"{source}: has no column {column!r} for {role}; {name_hint(column, names)}"
+            hint = "name it with --columns"
+            raise DataError(msg, hint)
         positions[role] = list(names).index(column)
     free = [i for i in range(len(names)) if i not in positions.values()]
     for role, aliases in ALIASES.items():
@@ -213,11 +210,9 @@ def _aliased_position(
     exact = [i for i in matches if plain_name(names[i]) == plain_name(role)]
     if len(exact or matches) > 1:
         candidates = " and ".join(repr(names[i]) for i in (exact or matches)[:2])
-        msg = (
-            f"{source}: columns {candidates} may both be {role}; say which with --columns "
-            f"{role}=..."
-        )
-        raise DataError(msg)
+        msg = f"{source}: columns {candidates} may both be {role}"
+        hint = f"say which with --columns {role}=..."
+        raise DataError(msg, hint)
     return {role: (exact or matches)[0]} if matches else {}
 
 
@@ -226,11 +221,9 @@ def _named_score_position(names: Sequence[str], free: Iterable[int], source: str
     matches = [i for i in free if plain_name(names[i]).endswith("score")]
     if len(matches) > 1:
         candidates = " and ".join(repr(names[i]) for i in matches[:2])
-        msg = (
-            f"{source}: columns {candidates} may both be the score; say which with "
-            f"--columns score={names[matches[0]]}"
-        )
-        raise DataError(msg)
+        msg = f"{source}: columns {candidates} may both be the score"
+        hint = f"say which with --columns score={names[matches[0]]}"
+        raise DataError(msg, hint)
     return {"score": matches[0]} if matches else {}
 
 

@@ -229,9 +229,10 @@ def _read_header(file: Path | io.BytesIO, name: str, kind: str) -> tuple[dict[st
         noun, _, remedy = _FILE_WORDS[kind]
         msg = (
             f"{name}: {noun} of version {version!r}, this Parivox reads "
-            f"{counts_file_v1.VERSION!r} and {VERSION!r}; update Parivox, or {remedy}"
+            f"{counts_file_v1.VERSION!r} and {VERSION!r}"
         )
-        raise DataError(msg)
+        hint = f"update Parivox, or {remedy}"
+        raise DataError(msg, hint)
     if _kind_of_metadata(metadata) != kind or (
         not is_first_version and header.get("kind") not in COLUMN_TYPES
     ):
@@ -291,7 +292,9 @@ def _compact_columns(frame: pl.DataFrame) -> dict[str, NDArray[Any]]:
 def damaged_file_error(name: str, problem: str, kind: str) -> DataError:
     """What is said of a file of counts that lacks what it must contain."""
     _, expected, remedy = _FILE_WORDS[kind]
-    return DataError(f"{name}: does not contain {expected} ({problem}); copy it or {remedy}")
+    msg = f"{name}: does not contain {expected} ({problem})"
+    hint = f"copy it or {remedy}"
+    return DataError(msg, hint)
 
 
 # --- writing ------------------------------------------------------------------------------------
@@ -330,11 +333,13 @@ def check_output(path: str | os.PathLike[str], *, kind: str = SCORE_COUNTS) -> P
     try:
         if text and out.exists():
             if out.is_dir():
-                msg = f"--out {text}: is a folder; name a file, for example day1.counts"
-                raise ConfigError(msg)
+                msg = f"--out {text}: is a folder"
+                hint = "name a file, for example day1.counts"
+                raise ConfigError(msg, hint)
             if counts_kind(out) != kind:
-                msg = f"--out {text}: exists and does not contain {noun}; name a new file"
-                raise ConfigError(msg)
+                msg = f"--out {text}: exists and does not contain {noun}"
+                hint = "name a new file"
+                raise ConfigError(msg, hint)
         if text and out.parent.is_dir() and os.access(out.parent, os.W_OK | os.X_OK):
             return out
     except (OSError, ValueError) as error:
@@ -348,11 +353,9 @@ def check_both_counts(path: str | os.PathLike[str]) -> tuple[Path, Path]:
     out = check_output(path)
     speaker_counts_path = out.with_suffix(".tally")
     if speaker_counts_path == out:
-        msg = (
-            f"--out {out}: is the name of the file of speaker counts; give another, for example "
-            "day1.counts"
-        )
-        raise ConfigError(msg)
+        msg = f"--out {out}: is the name of the file of speaker counts"
+        hint = "give another, for example day1.counts"
+        raise ConfigError(msg, hint)
     return out, check_output(speaker_counts_path, kind=SPEAKER_COUNTS)
 
 

@@ -66,11 +66,9 @@ def read_enrolment_map(
         return None  # a table separated by commas, of which the header is unknown
     if (n_recordings == 0).any():
         row = table.filter(n_recordings == 0)["row"][0]
-        msg = (
-            f"{content.name}, row {row}: contains a model without recordings; write its recordings "
-            "after it, or give a table with the columns model and recording"
-        )
-        raise DataError(msg)
+        msg = f"{content.name}, row {row}: contains a model without recordings"
+        hint = "write its recordings after it, or give a table with the columns model and recording"
+        raise DataError(msg, hint)
     are_pairs = bool((n_recordings == 1).all())
     table = table.explode("recording")
     if are_pairs and table["model"].n_unique() > table["recording"].n_unique():

@@ -100,10 +100,10 @@ class GroupDefinition:
                 msg = (
                     f"{self.locations.get(name, 'groups')}: group {name!r} contains no value that "
                     f"occurs ({_listed(group_values)}); nearest: "
-                    f"{_listed(similar) or 'there is none'}; correct its values, or remove the "
-                    "group"
+                    f"{_listed(similar) or 'there is none'}"
                 )
-                raise ConfigError(msg)
+                hint = "correct its values, or remove the group"
+                raise ConfigError(msg, hint)
 
 
 @dataclass(frozen=True)
@@ -190,9 +190,10 @@ def _parsed(root: YamlNode | None, provenance: dict[str, Any]) -> GroupsFile:
         node = entries["groups"].entries("groups", "gender: [f, m]")[unused[0]]
         msg = (
             f"{node.location}: no grouping of 'by' uses the groups of {unused[0]!r}; "
-            f"{name_hint(unused[0], sorted(used_names))}; add it to 'by', or remove it"
+            f"{name_hint(unused[0], sorted(used_names))}"
         )
-        raise ConfigError(msg)
+        hint = "add it to 'by', or remove it"
+        raise ConfigError(msg, hint)
     return GroupsFile(name, definitions=definitions, provenance=provenance, **choices)
 
 
@@ -208,26 +209,24 @@ def _definitions(entries: Mapping[str, YamlNode]) -> dict[str, GroupDefinition]:
         )
         msg = (
             f"{node.location}: {second_name!r} and "
-            f"{by_plain_name[_plain_attribute(second_name)]!r} are one attribute; join the two"
+            f"{by_plain_name[_plain_attribute(second_name)]!r} are one attribute"
         )
-        raise ConfigError(msg)
+        hint = "join the two"
+        raise ConfigError(msg, hint)
     others_of: dict[str, str] = {}
     for attribute, node in others.items():
         if _plain_attribute(attribute) not in by_plain_name:
-            msg = (
-                f"{node.location}: 'others' names {attribute!r}, which has no groups; "
-                f"{name_hint(attribute, groups)}"
-            )
-            raise ConfigError(msg)
+            msg = f"{node.location}: 'others' names {attribute!r}, which has no groups"
+            hint = name_hint(attribute, groups)
+            raise ConfigError(msg, hint)
         if _plain_attribute(attribute) in others_of:
-            msg = f"{node.location}: 'others' names {attribute!r} twice; keep one"
-            raise ConfigError(msg)
+            msg = f"{node.location}: 'others' names {attribute!r} twice"
+            hint = "keep one"
+            raise ConfigError(msg, hint)
         if not isinstance(node.content, str) or not node.content:
-            msg = (
-                f"{node.location}: 'others' of {attribute!r} is not text; write {KEEP_NAMES}, or a "
-                "name for the group of all other values"
-            )
-            raise ConfigError(msg)
+            msg = f"{node.location}: 'others' of {attribute!r} is not text"
+            hint = f"write {KEEP_NAMES}, or a name for the group of all other values"
+            raise ConfigError(msg, hint)
         others_of[_plain_attribute(attribute)] = node.content
     return {
         attribute: _definition(attribute, node, others_of.get(_plain_attribute(attribute)))
@@ -254,9 +253,10 @@ def _definition(attribute: str, node: YamlNode, others: str | None) -> GroupDefi
                 msg = (
                     f"{group_nodes[name].location}: groups {group_of_value[value]!r} and "
                     f"{name!r} of {attribute} "
-                    f"both contain {value!r}; keep it in one"
+                    f"both contain {value!r}"
                 )
-                raise ConfigError(msg)
+                hint = "keep it in one"
+                raise ConfigError(msg, hint)
             group_of_value[value] = name
     return GroupDefinition(
         groups, others, {name: values_node.location for name, values_node in group_nodes.items()}
@@ -270,10 +270,10 @@ def _option_texts(node: YamlNode, option: str) -> tuple[str, ...]:
         if ":" in text and re.fullmatch(r"[\d.]+", next_text):
             msg = (
                 f"{node.location}: {option} contains {text!r} and {next_text!r} as two entries, "
-                "because a comma separates entries; put bands in quotes, for example "
-                f'"{text},{next_text}"'
+                "because a comma separates entries"
             )
-            raise ConfigError(msg)
+            hint = f'put bands in quotes, for example "{text},{next_text}"'
+            raise ConfigError(msg, hint)
     return texts
 
 
@@ -303,6 +303,6 @@ def _listed(texts: Iterable[str]) -> str:
 
 
 def _empty_file_error(name: str) -> ConfigError:
-    return ConfigError(
-        f"{name}: says nothing; write 'groups:' with an attribute below it, or 'by:'"
-    )
+    msg = f"{name}: says nothing"
+    hint = "write 'groups:' with an attribute below it, or 'by:'"
+    return ConfigError(msg, hint)

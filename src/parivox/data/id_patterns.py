@@ -69,16 +69,17 @@ def parse_pattern(text: str) -> IdPattern:
     for name in names:
         for intended in (SPEAKER, RECORDING):
             if _is_one_edit_away(name, intended):
-                msg = (
-                    f"--utterances {text!r}: unknown name {{{name}}}; did you mean {{{intended}}}?"
-                )
-                raise ConfigError(msg)
+                msg = f"--utterances {text!r}: unknown name {{{name}}}"
+                hint = f"did you mean {{{intended}}}?"
+                raise ConfigError(msg, hint)
     if SPEAKER not in names:
-        msg = f"--utterances {text!r}: does not locate the speaker; write {{speaker}}"
-        raise ConfigError(msg)
+        msg = f"--utterances {text!r}: does not locate the speaker"
+        hint = "write {speaker}"
+        raise ConfigError(msg, hint)
     if len(set(names)) < len(names) or "" in names:
-        msg = f"--utterances {text!r}: contains a name twice, or empty braces; name each part once"
-        raise ConfigError(msg)
+        msg = f"--utterances {text!r}: contains a name twice, or empty braces"
+        hint = "name each part once"
+        raise ConfigError(msg, hint)
     expression = ""
     for token in _TOKENS.split(pattern):
         named = _NAME.fullmatch(token)

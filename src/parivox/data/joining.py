@@ -163,10 +163,10 @@ def check_speaker_columns(
         f"{scans[first_row['scan']].location(first_row['row'], first_row['role'])}: utterance "
         f"{first_row['utterance']!r} is of speaker {first_row['named']!r} here and of "
         f"{first_row['theirs']!r} "
-        f"in row {first_row['other']} of {utterances.name} ({count_text}); correct "
-        "one of them, or leave one of the two out"
+        f"in row {first_row['other']} of {utterances.name} ({count_text})"
     )
-    raise DataError(msg)
+    hint = "correct one of them, or leave one of the two out"
+    raise DataError(msg, hint)
 
 
 def _first_pairs(scanned: Scan) -> pl.DataFrame:
@@ -256,9 +256,9 @@ def utterance_speakers(
             missing = ids.filter(~components.is_in(_known_ids(speakers, share)))
             msg = (
                 f"{name}: the first components of {listed_ids(missing, ids, 'utterance ids')} are "
-                f"not speakers in {speakers.name}; {pattern}"
+                f"not speakers in {speakers.name}"
             )
-            raise DataError(msg)
+            raise DataError(msg, pattern)
     positions = positions_of_speakers(run_speakers, speakers, name, may_be_nobody=may_be_nobody)
     return np.repeat(positions, run_lengths)
 
@@ -285,9 +285,10 @@ def positions_of_speakers(
         if len(headless):
             msg = (
                 f"{speakers.name}: has no header: its first row contains the speaker "
-                f"{headless[0]!r}; add a row with column names above it"
+                f"{headless[0]!r}"
             )
-            raise DataError(msg)
+            hint = "add a row with column names above it"
+            raise DataError(msg, hint)
         remedy = _damage_of_speakers(missing, speakers, share) or (
             "add them to it, check case and spelling, or name its id column with --id"
         )
@@ -298,11 +299,8 @@ def positions_of_speakers(
             remedy += (
                 f". For ids that stand for no speaker, give --columns nobody={shlex.quote(words)}"
             )
-        msg = (
-            f"{name}: {listed_ids(missing, distinct, 'speakers')} are not in {speakers.name}; "
-            f"{remedy}"
-        )
-        raise DataError(msg)
+        msg = f"{name}: {listed_ids(missing, distinct, 'speakers')} are not in {speakers.name}"
+        raise DataError(msg, remedy)
     positions = speakers.positions(names)
     assert positions is not None
     return positions

@@ -41,11 +41,8 @@ def kaldi_table(path: Path, role: str) -> tuple[pl.DataFrame, dict[str, Any]] | 
         if not files or (required_name == "utt2spk" and not (path / required_name).is_file()):
             is_kaldis = (path / "utt2spk").is_file()
             remedy = "give a table of speakers in its place" if is_kaldis else "name a file in it"
-            msg = (
-                f"{path}: is a folder without {required_name}, which Kaldi data folders contain; "
-                f"{remedy}"
-            )
-            raise DataError(msg)
+            msg = f"{path}: is a folder without {required_name}, which Kaldi data folders contain"
+            raise DataError(msg, remedy)
         files.sort(key=lambda file: file.name != required_name)
     elif error := missing_folder_error(path):
         raise error
@@ -62,8 +59,9 @@ def kaldi_table(path: Path, role: str) -> tuple[pl.DataFrame, dict[str, Any]] | 
         if key_column in table.columns and second_table.columns[1] not in table.columns:
             if (is_duplicated := second_table[key_column].is_duplicated()).any():
                 duplicated_key = second_table.filter(is_duplicated)[key_column][0]
-                msg = f"{file}: {key_column} {duplicated_key!r} has two values; keep one"
-                raise DataError(msg)
+                msg = f"{file}: {key_column} {duplicated_key!r} has two values"
+                hint = "keep one"
+                raise DataError(msg, hint)
             table = table.join(second_table, on=key_column, how="left", maintain_order="left")
     if path.is_dir() and role != "speakers":
         table = table.join(_recordings(path), on="utterance", how="left", maintain_order="left")
@@ -75,10 +73,9 @@ def missing_folder_error(path: Path) -> DataError | None:
     """Return the error of a file that gives no speakers without its folder; None for any other."""
     if path.name not in _FILES_WITHOUT_SPEAKERS or not path.is_file() or not _is_bare(path):
         return None
-    return DataError(
-        f"{path}: belongs to a Kaldi data folder, whose utt2spk names the "
-        f"speakers; give the folder, as --utterances {shlex.quote(str(path.parent))}"
-    )
+    msg = f"{path}: belongs to a Kaldi data folder, whose utt2spk names the speakers"
+    hint = f"give the folder, as --utterances {shlex.quote(str(path.parent))}"
+    return DataError(msg, hint)
 
 
 def _recordings(folder: Path) -> pl.DataFrame:
@@ -119,29 +116,34 @@ def _read_pairs(path: Path) -> pl.DataFrame:
     assert name_match is not None
     names = ("row", _ID_COLUMNS[name_match[1]], _ID_COLUMNS.get(name_match[2], name_match[2]))
     if not (rows := list(numbered_lines(path, 2))):
-        msg = f"{path}: contains no row; give one with a line for each {names[1]}"
-        raise DataError(msg)
+        msg = f"{path}: contains no row"
+        hint = f"give one with a line for each {names[1]}"
+        raise DataError(msg, hint)
     return pl.DataFrame(rows, schema=list(names), orient="row")
 
 
 def numbered_lines(path: Path, fields: int) -> Iterator[tuple[int, str, str]]:
     """Number, first field and rest of each line that is not blank."""
     if path.exists() and not (path.is_file() or path.is_fifo()):
-        msg = f"{path}: is not a file; give one with a line for each recording"
-        raise DataError(msg)
+        msg = f"{path}: is not a file"
+        hint = "give one with a line for each recording"
+        raise DataError(msg, hint)
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        msg = f"{path}: is not in UTF-8; save it as UTF-8"
-        raise DataError(msg) from error
+        msg = f"{path}: is not in UTF-8"
+        hint = "save it as UTF-8"
+        raise DataError(msg, hint) from error
     except OSError as error:
-        msg = f"{path}: cannot be read ({error.strerror}); check the path"
-        raise DataError(msg) from error
+        msg = f"{path}: cannot be read ({error.strerror})"
+        hint = "check the path"
+        raise DataError(msg, hint) from error
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         key, *remaining = line.strip().split(None, 1)
         if len(remaining and remaining[0].split()) < fields - 1:
-            msg = f"{path}: line {number}: has fewer than {fields} fields; complete it"
-            raise DataError(msg)
+            msg = f"{path}: line {number}: has fewer than {fields} fields"
+            hint = "complete it"
+            raise DataError(msg, hint)
         yield number, key, remaining[0].strip() if remaining else ""

@@ -66,11 +66,9 @@ def plain_scores(
     positions = plain_score_positions(table.drop("row"), requested, name)
     for role in ("score", "label"):
         if role not in positions:
-            msg = (
-                f"{name}: has no column of {role}s (found: {', '.join(names)}); name it with "
-                f"--columns {role}=..."
-            )
-            raise DataError(msg)
+            msg = f"{name}: has no column of {role}s (found: {', '.join(names)})"
+            hint = f"name it with --columns {role}=..."
+            raise DataError(msg, hint)
     roles = {role: names[positions[role]] for role in ("score", "label")}
     rows = Chunk(
         table.select(**{role: pl.col(column) for role, column in roles.items()}),
@@ -82,8 +80,9 @@ def plain_scores(
     group = None
     if groups is not None:
         if groups not in names:
-            msg = f"--by {groups!r}: is not a column of {name}; {name_hint(str(groups), names)}"
-            raise ConfigError(msg)
+            msg = f"--by {groups!r}: is not a column of {name}"
+            hint = name_hint(str(groups), names)
+            raise ConfigError(msg, hint)
         group = _group_names(table[groups])
     return _checked(numbers(rows, "score"), bona_fide_labels(rows) == 1, group, name)
 
@@ -135,8 +134,9 @@ def _numbers(array: Any, name: str) -> NDArray[np.float64]:
     try:
         return np.asarray(array, dtype=np.float64)
     except Exception as error:
-        msg = f"{name}: are not an array of numbers ({error}); give one number for each trial"
-        raise DataError(msg) from error
+        msg = f"{name}: are not an array of numbers ({error})"
+        hint = "give one number for each trial"
+        raise DataError(msg, hint) from error
 
 
 def _cells(groups: Any) -> pl.Series:
@@ -144,11 +144,13 @@ def _cells(groups: Any) -> pl.Series:
     try:
         cells = groups if isinstance(groups, pl.Series) else pl.Series([*groups], strict=False)
     except Exception as error:
-        msg = f"groups: are not an array ({error}); give the name of a group for each trial"
-        raise DataError(msg) from error
+        msg = f"groups: are not an array ({error})"
+        hint = "give the name of a group for each trial"
+        raise DataError(msg, hint) from error
     if cells.dtype.is_nested() or cells.dtype == pl.Object:
-        msg = "groups: contain lists or objects; give the name of a group for each trial"
-        raise DataError(msg)
+        msg = "groups: contain lists or objects"
+        hint = "give the name of a group for each trial"
+        raise DataError(msg, hint)
     return cells
 
 
@@ -170,19 +172,20 @@ def _checked(
     """Leave out trials without score; refuse arrays of other lengths or labels."""
     lengths = {score.shape, is_target.shape, score.shape if group is None else group.shape}
     if len(lengths) > 1 or score.ndim != 1:
-        msg = (
-            f"{name}: scores, labels and groups have different lengths; give one of each per trial"
-        )
-        raise DataError(msg)
+        msg = f"{name}: scores, labels and groups have different lengths"
+        hint = "give one of each per trial"
+        raise DataError(msg, hint)
     if is_target.dtype != np.bool_:
         if not np.isin(is_target, (0, 1)).all():
-            msg = f"{name}: labels are not all 1 or 0; use 1 for target trials, 0 for nontarget"
-            raise DataError(msg)
+            msg = f"{name}: labels are not all 1 or 0"
+            hint = "use 1 for target trials, 0 for nontarget"
+            raise DataError(msg, hint)
         is_target = is_target == 1
     has_score = ~np.isnan(score)
     if not has_score.any():
-        msg = f"{name}: contains no score; give one number per trial"
-        raise DataError(msg)
+        msg = f"{name}: contains no score"
+        hint = "give one number per trial"
+        raise DataError(msg, hint)
     return PlainScores(
         score[has_score],
         is_target[has_score],
@@ -210,17 +213,16 @@ def _read_scores(source: Any) -> tuple[pl.DataFrame, str]:
 def _read_headerless(content: SourceBytes, separator: str, width: int) -> pl.DataFrame:
     """Rows of a score and a label, in either order."""
     if width == 1:
-        msg = (
-            f"{content.name}: contains scores without labels; give those of target and of "
+        msg = f"{content.name}: contains scores without labels"
+        hint = (
+            "give those of target and of "
             "nontarget trials as two files, --target FILE --nontarget FILE"
         )
-        raise DataError(msg)
+        raise DataError(msg, hint)
     if width != 2:
-        msg = (
-            f"{content.name}: has {width} columns and no header; put their names above them, such "
-            "as score,label"
-        )
-        raise DataError(msg)
+        msg = f"{content.name}: has {width} columns and no header"
+        hint = "put their names above them, such as score,label"
+        raise DataError(msg, hint)
     chunks = list(read_text(content, separator, width, 1, quote=None))
     cells = pl.concat([frame for _, frame in chunks])
     rows = pl.Series("row", np.concatenate([np.asarray(row_numbers) for row_numbers, _ in chunks]))
@@ -251,9 +253,7 @@ def _numbers_of_file(source: str | os.PathLike[str]) -> tuple[NDArray[np.float64
         position = start + int(rows.arg_max() or 0)
         cell = cells[position] if position < len(cells) else ""
         row = row_numbers[position] if position < len(cells) else 1
-        msg = (
-            f"{content.name}, row {row}: {cell!r} is not a number; give one score per line, or a "
-            "table of scores and labels"
-        )
-        raise DataError(msg)
+        msg = f"{content.name}, row {row}: {cell!r} is not a number"
+        hint = "give one score per line, or a table of scores and labels"
+        raise DataError(msg, hint)
     return parsed[start:].to_numpy(), content.name

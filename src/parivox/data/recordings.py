@@ -94,8 +94,8 @@ class Utterances:
             remedy = spreadsheet_damage(missing, table_ids, self.name) or missing_ids_remedy(
                 missing, table_ids
             )
-            msg = f"{name}: {listed_ids(missing, ids, noun)} are not in {self.name}; {remedy}"
-            raise DataError(msg)
+            msg = f"{name}: {listed_ids(missing, ids, noun)} are not in {self.name}"
+            raise DataError(msg, remedy)
         return id_speakers
 
     def recording_speakers(self, recordings: pl.Series, name: str) -> pl.Series | None:
@@ -120,10 +120,13 @@ class Utterances:
             )
             msg = (
                 f"{self.name}, row {row['row']}: the speaker {row['speaker']!r} is a placeholder, "
-                f"not a speaker ({count_text}); give the speaker, remove the row, or list it in a "
+                f"not a speaker ({count_text})"
+            )
+            hint = (
+                "give the speaker, remove the row, or list it in a "
                 "table of speakers if it is the id of a speaker"
             )
-            raise DataError(msg)
+            raise DataError(msg, hint)
 
     def all_speakers(self, ids: Iterable[pl.Series], name: str) -> pl.Series:  # noqa: ARG002 - see SpeakerPattern
         """Every speaker, where no other table tells them."""
@@ -156,8 +159,9 @@ class SpeakerPattern(Utterances):
         if sides == {"enrol"} or (sides == {"test"} and not has_models):
             (side,) = sides
             lacking = "enrol too, or a table with --models" if side == "test" else "test too"
-            msg = f"--utterances: a pattern of {side} alone is given; give one of {lacking}"
-            raise ConfigError(msg)
+            msg = f"--utterances: a pattern of {side} alone is given"
+            hint = f"give one of {lacking}"
+            raise ConfigError(msg, hint)
 
     def recording_speakers(self, recordings: pl.Series, name: str) -> pl.Series | None:
         """Speaker of each recording of a model; None where patterns are of tests alone."""
@@ -210,9 +214,10 @@ class SpeakerPattern(Utterances):
             unmatched = ids.filter(speaker.is_null())
             msg = (
                 f"{name}: {listed_ids(unmatched, ids, noun)} do not match the pattern --utterances "
-                f"{self.name!r}; correct it, or give a table of utterances"
+                f"{self.name!r}"
             )
-            raise DataError(msg)
+            hint = "correct it, or give a table of utterances"
+            raise DataError(msg, hint)
         return parts.with_columns(speaker=speaker)
 
 
@@ -262,8 +267,9 @@ def read_utterances(source: Any) -> Utterances:
     if is_pattern(source):
         return _read_patterns([source] if isinstance(source, str) else list(source))
     if isinstance(source, (list, tuple)) and all(isinstance(text, str) for text in source):
-        msg = f"--utterances: {len(source)} files are given; give one table, or patterns of the ids"
-        raise ConfigError(msg)
+        msg = f"--utterances: {len(source)} files are given"
+        hint = "give one table, or patterns of the ids"
+        raise ConfigError(msg, hint)
     raw_table, name, provenance = read_table(source, "utterances")
     columns = utterance_columns(raw_table)
     speaker = columns.get("speaker", "")
@@ -282,9 +288,10 @@ def read_utterances(source: Any) -> Utterances:
         msg = (
             f"{name}, rows {first_row['row']} and {second_row['row']}: utterance "
             f"{first_row['utterance']!r} has the "
-            f"speakers {first_row['speaker']!r} and {second_row['speaker']!r}; keep one"
+            f"speakers {first_row['speaker']!r} and {second_row['speaker']!r}"
         )
-        raise DataError(msg)
+        hint = "keep one"
+        raise DataError(msg, hint)
     distinct = table.unique(list(columns), keep="first", maintain_order=True)
     attributes = known_values(
         table.select("row", "utterance").hstack(raw_table.select(attribute_columns)),
@@ -298,9 +305,10 @@ def read_utterances(source: Any) -> Utterances:
                 f"{name}, rows {first_row['row']} and {second_row['row']}, column {column!r}: "
                 "utterance "
                 f"{first_row['utterance']!r} is {first_row[column]!r} and "
-                f"{second_row[column]!r}; keep one"
+                f"{second_row[column]!r}"
             )
-            raise DataError(msg)
+            hint = "keep one"
+            raise DataError(msg, hint)
         attributes = merged_attributes
     of_speakers = []
     if provenance["format"] == RECORDINGS:
@@ -393,8 +401,9 @@ class Models:
                 )
                 if utterances is not None:
                     table_name, remedy = utterances.name, f"give {self.name} one"
-                msg = f"{table_name}: has no column 'speaker'; name it so, or {remedy}"
-                raise DataError(msg)
+                msg = f"{table_name}: has no column 'speaker'"
+                hint = f"name it so, or {remedy}"
+                raise DataError(msg, hint)
         recording_speakers = pl.DataFrame({"recording": recordings, "speaker": speaker})
         table = self.table.join(recording_speakers, on="recording", maintain_order="left")
         return replace(self, table=table, speaker_of=_model_speakers(table, self.name))
@@ -427,9 +436,10 @@ class Models:
             missing = ids.filter(model_speakers.is_null())
             msg = (
                 f"{scores}: {listed_ids(missing, ids, 'enrolment ids')} are not models in "
-                f"{self.name}; add them to it"
+                f"{self.name}"
             )
-            raise DataError(msg)
+            hint = "add them to it"
+            raise DataError(msg, hint)
         return model_speakers
 
     def recordings(self, ids: pl.Series) -> tuple[NDArray[np.int32], pl.Series]:
@@ -620,11 +630,10 @@ def _model_speakers(table: pl.DataFrame, name: str) -> pl.DataFrame:
         msg = (
             f"{name}, rows {first_row['row']} and {second_row['row']}: model "
             f"{first_row['model']!r} has recordings "
-            f"of the speakers {first_row['speaker']!r} and {second_row['speaker']!r}; a model "
-            "is one "
-            "speaker's, so correct one"
+            f"of the speakers {first_row['speaker']!r} and {second_row['speaker']!r}"
         )
-        raise DataError(msg)
+        hint = "a model is one speaker's, so correct one"
+        raise DataError(msg, hint)
     if contradiction := contradictory_rows(table, "recording", "speaker"):
         first_row, second_row = contradiction
         msg = (
@@ -632,9 +641,10 @@ def _model_speakers(table: pl.DataFrame, name: str) -> pl.DataFrame:
             f"{first_row['recording']!r} is of "
             f"speaker {first_row['speaker']!r} in model {first_row['model']!r} and of "
             f"{second_row['speaker']!r} in "
-            f"model {second_row['model']!r}; correct one"
+            f"model {second_row['model']!r}"
         )
-        raise DataError(msg)
+        hint = "correct one"
+        raise DataError(msg, hint)
     return table.unique("model", keep="first", maintain_order=True).select("model", "speaker")
 
 
@@ -717,10 +727,10 @@ class Failures:
             remedy = f"it is a model of {models.name}, which can fail at the stage enrol only"
         msg = (
             f"{self.name}, row {row}: recording {recording!r} is in no trial and of no known "
-            f"speaker{count_text}; "
-            f"{remedy or 'correct the id, or give its speaker with --utterances'}"
+            f"speaker{count_text}"
         )
-        raise DataError(msg)
+        hint = remedy or "correct the id, or give its speaker with --utterances"
+        raise DataError(msg, hint)
 
 
 _MAX_CAUSES, _OTHER_CAUSE = 50, "other"

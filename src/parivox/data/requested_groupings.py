@@ -110,21 +110,21 @@ def make_groupings(
     names = [grouping.name.lower() for grouping in groupings]
     for grouping in groupings:
         if names.count(grouping.name.lower()) > 1:
-            msg = f"{option} names {grouping.name!r} twice; name each grouping once"
-            raise ConfigError(msg)
+            msg = f"{option} names {grouping.name!r} twice"
+            hint = "name each grouping once"
+            raise ConfigError(msg, hint)
         if grouping.name == "all" or POOLED in grouping.groups:
             msg = (
                 f"{option} {grouping.name}: 'all' as a grouping and 'pooled' as a group name rows "
-                "of the audit itself; rename that attribute or value"
+                "of the audit itself"
             )
-            raise ConfigError(msg)
+            hint = "rename that attribute or value"
+            raise ConfigError(msg, hint)
         if not grouping.groups and not may_lack:
             holder = "speaker of these trials" if grouping.speaker_codes is not None else "trial"
-            msg = (
-                f"{option} {grouping.name}: is unknown for every {holder}; "
-                f"name another attribute of {', '.join(lookup.names()) or 'none'}"
-            )
-            raise DataError(msg)
+            msg = f"{option} {grouping.name}: is unknown for every {holder}"
+            hint = f"name another attribute of {', '.join(lookup.names()) or 'none'}"
+            raise DataError(msg, hint)
     return groupings
 
 
@@ -139,8 +139,9 @@ def _combined_grouping(
     total = int(np.prod(sizes, dtype=np.float64))
     name = "+".join(attribute.attribute.text for attribute in attributes)
     if total > MAX_COMBINATIONS:
-        msg = f"{option} {name}: has {total:,} combinations of values; group by fewer, or by bands"
-        raise ConfigError(msg)
+        msg = f"{option} {name}: has {total:,} combinations of values"
+        hint = "group by fewer, or by bands"
+        raise ConfigError(msg, hint)
     speaker_codes: Codes | None = None
     if all(
         attribute.speaker_codes is not None and not attribute.attribute.side
@@ -175,25 +176,21 @@ def _combined_grouping(
         repeated_name = next(
             group_name for group_name in group_names if group_names.count(group_name) > 1
         )
-        msg = (
-            f"{option} {name}: two groups would be named {repeated_name!r}; remove the + from the "
-            "values"
-        )
-        raise ConfigError(msg)
+        msg = f"{option} {name}: two groups would be named {repeated_name!r}"
+        hint = "remove the + from the values"
+        raise ConfigError(msg, hint)
     if POOLED in group_names:
         msg = (
             f"{option} {name}: a group is named {POOLED!r}, which is the name of the row of "
-            "all groups; rename it"
+            "all groups"
         )
-        raise ConfigError(msg)
+        hint = "rename it"
+        raise ConfigError(msg, hint)
     is_kept_combination = np.isin(combinations, used_combinations)
     if is_kept_combination.sum() > MAX_GROUPS:
-        msg = (
-            f"{option} {name}: has {is_kept_combination.sum():,} groups, more than "
-            f"{MAX_GROUPS:,}; group by "
-            "fewer values, by bands of a number, or merge values with --groups"
-        )
-        raise ConfigError(msg)
+        msg = f"{option} {name}: has {is_kept_combination.sum():,} groups, more than {MAX_GROUPS:,}"
+        hint = "group by fewer values, by bands of a number, or merge values with --groups"
+        raise ConfigError(msg, hint)
     group_index = np.full(total + 1, -1, dtype=np.int32)  # the last entry is for unknown
     group_index[combinations[is_kept_combination]] = np.arange(is_kept_combination.sum())
     group_rows = list(
@@ -314,24 +311,29 @@ class AttributeLookup:
                 msg = (
                     f"{table.name}: columns {same_names[0]!r} and {same_names[1]!r} differ in "
                     "upper and lower "
-                    "case only; rename one, or name one with --by"
+                    "case only"
                 )
-                raise DataError(msg)
+                hint = "rename one, or name one with --by"
+                raise DataError(msg, hint)
         if not speaker_columns and not recording_columns:
-            msg = (
-                "no attribute is known to group by; give a speaker table with --speakers, one of "
+            msg = "no attribute is known to group by"
+            hint = (
+                "give a speaker table with --speakers, one of "
                 "recordings with --utterances, or name a column of the trials with --by"
             )
-            raise DataError(msg)
+            raise DataError(msg, hint)
         if not groupable:
             msg = (
                 f"{self.speakers.name}: no attribute has {MIN_DEFAULT_VALUES} to "
                 f"{MAX_DEFAULT_VALUES} values among the speakers "
-                "of these trials (one value for each speaker is not a grouping); name one with "
+                "of these trials (one value for each speaker is not a grouping)"
+            )
+            hint = (
+                "name one with "
                 "--by, "
                 f"of {', '.join([*speaker_columns, *recording_columns]) or 'none'}"
             )
-            raise DataError(msg)
+            raise DataError(msg, hint)
         return [[attribute] for attribute in groupable]
 
     def named(self, grouping: str) -> list[Attribute]:
@@ -412,11 +414,9 @@ class AttributeLookup:
             f"{value!r} by {places[level]}" for value, level in zip(differ, levels, strict=True)
         )
         choices = " or ".join(f"{level}.{attribute.name}" for level in levels)
-        msg = (
-            f"{self.option} {attribute.name!r}: is {both} for one side of the same trial; say "
-            f"which is meant, {choices}"
-        )
-        raise ConfigError(msg)
+        msg = f"{self.option} {attribute.name!r}: is {both} for one side of the same trial"
+        hint = f"say which is meant, {choices}"
+        raise ConfigError(msg, hint)
 
     def _places(self, attribute: Attribute) -> dict[str, str]:
         """Levels that have the attribute, with the name of what has it."""
@@ -447,7 +447,8 @@ class AttributeLookup:
             mend = "add the speaker table that contains it, with --speakers FILE"
             if self.table is not None and self.table.provenance.get("format") == "kaldi":
                 mend += ", as which Kaldi's folder may be given again"
-        return ConfigError(f"{self.option}: {problem} {shown_as!r} (searched {where}); {mend}")
+        msg = f"{self.option}: {problem} {shown_as!r} (searched {where})"
+        return ConfigError(msg, mend)
 
     def _read(self, attribute: Attribute, level: str) -> AttributeCodes:
         if level == "trial":
@@ -476,9 +477,10 @@ class AttributeLookup:
             if key not in trials.attribute_values:
                 msg = (
                     f"{self.option} {attribute.name!r}: {trials.name} has no such column, but "
-                    "other trials have; group by an attribute that all of them have"
+                    "other trials have"
                 )
-                raise ConfigError(msg)
+                hint = "group by an attribute that all of them have"
+                raise ConfigError(msg, hint)
         banded = distinct_numbers(
             np.concatenate([s.attribute_values[key].numbers for s in self.sets])
         )
@@ -506,10 +508,10 @@ class AttributeLookup:
             if attribute.side:
                 msg = (
                     f"{self.option} {attribute.text!r}: {attribute.name!r} is a column of the "
-                    "trials, in which enrolment and test side have one value; "
-                    f"use {self.option} {attribute.name}"
+                    "trials, in which enrolment and test side have one value"
                 )
-                raise ConfigError(msg)
+                hint = f"use {self.option} {attribute.name}"
+                raise ConfigError(msg, hint)
             return key_of_both, key_of_both
         used_keys = {"enrol": keys_by_side[:1], "test": keys_by_side[1:]}.get(
             attribute.side, keys_by_side
@@ -519,10 +521,10 @@ class AttributeLookup:
                 side = "enrolment" if name == keys_by_side[0] else "test side"
                 msg = (
                     f"{self.option} {attribute.text!r}: {trials.name} has a column of "
-                    f"{attribute.name!r} for one side only, not for the {side}; use "
-                    f"enrol.{attribute.name} or test.{attribute.name}"
+                    f"{attribute.name!r} for one side only, not for the {side}"
                 )
-                raise ConfigError(msg)
+                hint = f"use enrol.{attribute.name} or test.{attribute.name}"
+                raise ConfigError(msg, hint)
         return used_keys[0], used_keys[-1]
 
 

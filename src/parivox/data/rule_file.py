@@ -93,11 +93,9 @@ class RuleFile:
         )
         if self.thresholds and not set(self.thresholds) & set(rule_grouping.groups):
             first_group = next(iter(self.thresholds))
-            msg = (
-                f"{name}: none of its groups by {self.by} occurs in the trials; "
-                f"{name_hint(first_group, rule_grouping.groups)}"
-            )
-            raise ConfigError(msg)
+            msg = f"{name}: none of its groups by {self.by} occurs in the trials"
+            hint = name_hint(first_group, rule_grouping.groups)
+            raise ConfigError(msg, hint)
         return rule_grouping
 
     def decide(self, trials: TrialSet, grouping: Grouping) -> TrialSet:
@@ -110,11 +108,9 @@ class RuleFile:
         """
         name = self.provenance["name"]
         if trials.has_decisions or not trials.is_scored:
-            msg = (
-                f"--thresholds {name}: {trials.name} contains its own decisions or thresholds; "
-                "leave out that column, or --thresholds"
-            )
-            raise ConfigError(msg)
+            msg = f"--thresholds {name}: {trials.name} contains its own decisions or thresholds"
+            hint = "leave out that column, or --thresholds"
+            raise ConfigError(msg, hint)
         group_thresholds = [self.thresholds.get(group, self.common) for group in grouping.groups]
         thresholds, position = np.unique([*group_thresholds, self.unknown], return_inverse=True)
         group_threshold: NDArray[np.int32] = position.astype(np.int32)
@@ -153,35 +149,34 @@ def read_rules(source: Any) -> RuleFile:
 def _parsed(node: YamlNode | None, provenance: dict[str, Any]) -> RuleFile:
     name = provenance["name"]
     if node is None or not isinstance(node.content, dict) or _VERSION_KEY not in node.content:
-        msg = f"{name}: is not a rule file (no line '{_VERSION_KEY}: {VERSION}'); {_HINT}"
-        raise ConfigError(msg)
+        msg = f"{name}: is not a rule file (no line '{_VERSION_KEY}: {VERSION}')"
+        raise ConfigError(msg, _HINT)
     entries = node.entries("the file", "by: gender", _KEYS)
     if entries[_VERSION_KEY].content != str(VERSION):
         msg = (
             f"{entries[_VERSION_KEY].location}: is of version "
             f"{entries[_VERSION_KEY].content!r}, but "
-            "this Parivox reads version 1 only; update Parivox, or write the rule again"
+            "this Parivox reads version 1 only"
         )
-        raise ConfigError(msg)
+        hint = "update Parivox, or write the rule again"
+        raise ConfigError(msg, hint)
     missing = [key for key in ("by", "common", "thresholds") if key not in entries]
     if missing:
-        msg = f"{name}: has no {missing[0]!r}; {_HINT}"
-        raise ConfigError(msg)
+        msg = f"{name}: has no {missing[0]!r}"
+        raise ConfigError(msg, _HINT)
     by, side = (entries[key].content if key in entries else SIDES[0] for key in ("by", "side"))
     for key, content in (("by", by), ("side", side)):
         if not isinstance(content, str) or not content or (key == "side" and content not in SIDES):
             expected = "enrol or test" if key == "side" else "one grouping, for example gender"
-            msg = f"{entries[key].location}: {key} is not {expected}; {_HINT}"
-            raise ConfigError(msg)
+            msg = f"{entries[key].location}: {key} is not {expected}"
+            raise ConfigError(msg, _HINT)
     groups = entries["thresholds"].content
     selection_content = entries[_SELECTION_KEY].content if _SELECTION_KEY in entries else {}
     selection = selection_content if isinstance(selection_content, dict) else {}
     if not isinstance(groups, dict):
-        msg = (
-            f"{entries['thresholds'].location}: thresholds is not a mapping; write lines such "
-            "as 'f: 0.37'"
-        )
-        raise ConfigError(msg)
+        msg = f"{entries['thresholds'].location}: thresholds is not a mapping"
+        hint = "write lines such as 'f: 0.37'"
+        raise ConfigError(msg, hint)
     common = _number(entries["common"], "common")
     return RuleFile(
         str(by),
@@ -201,8 +196,9 @@ def _number(node: YamlNode, description: str) -> float:
         parsed = math.nan
     is_odd = "_" in str(node.content)  # which Python reads, and nobody means
     if is_odd or not math.isfinite(parsed):
-        msg = f"{node.location}: {description} is not a number; write one, for example 0.35"
-        raise ConfigError(msg)
+        msg = f"{node.location}: {description} is not a number"
+        hint = "write one, for example 0.35"
+        raise ConfigError(msg, hint)
     return parsed
 
 

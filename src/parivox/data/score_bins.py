@@ -82,9 +82,10 @@ class Bins:
         if np.abs(scores).max(initial=0.0) > MAX_STEPS * self.width:
             msg = (
                 f"--step {self.step}: is too fine for scores as far from 0 as "
-                f"{float(np.abs(scores).max()):.6g}; give a larger one"
+                f"{float(np.abs(scores).max()):.6g}"
             )
-            raise ConfigError(msg)
+            hint = "give a larger one"
+            raise ConfigError(msg, hint)
         multiple = np.floor(scores / self.width)
         multiple -= multiple * numerator / denominator > scores
         multiple += (multiple + 1) * numerator / denominator <= scores
@@ -164,11 +165,9 @@ def parse_bins(step: object = None, thresholds: Sequence[object] = ()) -> Bins:
         except InvalidOperation:
             number = Decimal(0)
         if not number.is_finite() or not Decimal("1e-15") <= number <= Decimal("1e15"):
-            msg = (
-                f"--step {step}: is not the width of a bin; give one from 1e-15 to 1e15, for "
-                "example 0.001"
-            )
-            raise ConfigError(msg)
+            msg = f"--step {step}: is not the width of a bin"
+            hint = "give one from 1e-15 to 1e15, for example 0.001"
+            raise ConfigError(msg, hint)
         width = f"{number.normalize():f}"
     edges = []
     for threshold_text in thresholds:
@@ -177,8 +176,9 @@ def parse_bins(step: object = None, thresholds: Sequence[object] = ()) -> Bins:
         except ValueError:
             threshold = np.nan
         if not np.isfinite(threshold):
-            msg = f"--threshold {threshold_text}: is not a number; give a score, for example 0.5"
-            raise ConfigError(msg)
+            msg = f"--threshold {threshold_text}: is not a number"
+            hint = "give a score, for example 0.5"
+            raise ConfigError(msg, hint)
         edges.append(threshold + 0.0)
     return Bins(width, tuple(sorted(set(edges))))
 

@@ -65,28 +65,28 @@ class SiteKey:
                 secret = file.read(_MAX_READ_BYTES).strip()
         except FileNotFoundError:
             if _may_be_secret(str(path)):
-                msg = (
-                    "--key: names no file; if that was the secret itself, it may now be in the "
+                msg = "--key: names no file"
+                hint = (
+                    "if that was the secret itself, it may now be in the "
                     f"history of commands: {_NEW_KEY_REMEDY}"
                 )
-                raise ConfigError(msg) from None
-            msg = f"--key {path}: file not found; check the path, or {_NEW_KEY_REMEDY}"
-            raise ConfigError(msg) from None
+                raise ConfigError(msg, hint) from None
+            msg = f"--key {path}: file not found"
+            hint = f"check the path, or {_NEW_KEY_REMEDY}"
+            raise ConfigError(msg, hint) from None
         except (OSError, ValueError) as error:
-            msg = f"--key {path}: cannot be read ({error}); name a file"
-            raise ConfigError(msg) from error
+            msg = f"--key {path}: cannot be read ({error})"
+            hint = "name a file"
+            raise ConfigError(msg, hint) from error
         if not MIN_KEY_BYTES <= len(secret) <= MAX_KEY_BYTES:
             msg = (
                 f"--key {path}: contains {len(secret)} bytes, but a key has {MIN_KEY_BYTES} to "
-                f"{MAX_KEY_BYTES}; {_NEW_KEY_REMEDY}"
+                f"{MAX_KEY_BYTES}"
             )
-            raise ConfigError(msg)
+            raise ConfigError(msg, _NEW_KEY_REMEDY)
         if len({*secret}) < _MIN_DISTINCT_BYTES:
-            msg = (
-                f"--key {path}: has {len({*secret})} different characters and can be guessed; "
-                f"{_NEW_KEY_REMEDY}"
-            )
-            raise ConfigError(msg)
+            msg = f"--key {path}: has {len({*secret})} different characters and can be guessed"
+            raise ConfigError(msg, _NEW_KEY_REMEDY)
         return cls(_derived_secret(secret, kdf), kdf)
 
     @property
@@ -144,11 +144,13 @@ def key_file(
     try:
         descriptor = os.open(new_key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        msg = f"--new-key {os.fsdecode(new_key)}: exists already; use it with --key"
-        raise ConfigError(msg) from None
+        msg = f"--new-key {os.fsdecode(new_key)}: exists already"
+        hint = "use it with --key"
+        raise ConfigError(msg, hint) from None
     except (OSError, ValueError) as error:
-        msg = f"--new-key {os.fsdecode(new_key)}: cannot be written ({error}); name another file"
-        raise ConfigError(msg) from error
+        msg = f"--new-key {os.fsdecode(new_key)}: cannot be written ({error})"
+        hint = "name another file"
+        raise ConfigError(msg, hint) from error
     with os.fdopen(descriptor, "w") as file:
         file.write(f"{secrets.token_hex(32)}\n")
     try:
@@ -199,8 +201,9 @@ class CountingLog:
                 for entry in entries
             )
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-            msg = f"{path}: is damaged; it records what was counted with the key. Restore it"
-            raise ConfigError(msg) from error
+            msg = f"{path}: is damaged"
+            hint = "it records what was counted with the key. Restore it"
+            raise ConfigError(msg, hint) from error
         return cls(path, checked)
 
     def check(self, entry: dict[str, Any], name: str) -> None:
@@ -211,10 +214,13 @@ class CountingLog:
                 msg = (
                     f"{name}: its trials were counted by {', '.join(earlier['by'])} with this key, "
                     "by other groups, other speakers in them or another --withhold or --blocks, "
-                    "and groups were withheld; subtracting the counts could give them back. Count "
+                    "and groups were withheld"
+                )
+                hint = (
+                    "subtracting the counts could give them back. Count "
                     "as before, or add --regroup if no reader has both files"
                 )
-                raise ConfigError(msg)
+                raise ConfigError(msg, hint)
 
     def record(self, entry: dict[str, Any]) -> None:
         """Add what is counted now to what others may have added meanwhile."""

@@ -193,12 +193,14 @@ def _other_encoding(chunks: Iterable[bytes], name: str) -> str:
         row_number += 1
     location = f"{name}, row {first_stray[0]}: byte 0x{first_stray[1].hex()} is not UTF-8"
     if n_utf8_characters >= n_stray_bytes:
-        msg = f"{location}, as other parts are; save the file in the encoding UTF-8"
-        raise DataError(msg)
+        msg = f"{location}, as other parts are"
+        hint = "save the file in the encoding UTF-8"
+        raise DataError(msg, hint)
     requested = requested_encoding()
     if requested.startswith("utf-8"):
-        msg = f"{location}, which --encoding names; name another, or leave it out"
-        raise DataError(msg)
+        msg = f"{location}, which --encoding names"
+        hint = "name another, or leave it out"
+        raise DataError(msg, hint)
     return requested or _guessed_encoding(words.readings(), name, location)
 
 
@@ -227,20 +229,21 @@ def _guessed_encoding(readings: Mapping[str, str], name: str, location: str) -> 
         )
         return encoding
     if not readings:
-        msg = (
-            f"{location}, and no other encoding that was tried makes words of it; name its "
-            "encoding with --encoding, for example --encoding cp1252, or save it as UTF-8"
+        msg = f"{location}, and no other encoding that was tried makes words of it"
+        hint = (
+            "name its encoding with --encoding, for example --encoding cp1252, or save it as UTF-8"
         )
-        raise DataError(msg)
+        raise DataError(msg, hint)
     shown = ", ".join(
         f"{word!r} (in {candidate})"
         for candidate, word in list(readings.items())[:_MAX_READINGS_SHOWN]
     )
-    msg = (
-        f"{location}, and may read {shown}; name the right one with --encoding, for example "
+    msg = f"{location}, and may read {shown}"
+    hint = (
+        "name the right one with --encoding, for example "
         f"--encoding {next(iter(readings))}, or save it as UTF-8"
     )
-    raise DataError(msg)
+    raise DataError(msg, hint)
 
 
 def transcoded(chunks: Iterable[bytes], encoding: str, name: str) -> Iterator[bytes]:
@@ -265,13 +268,12 @@ def transcoded(chunks: Iterable[bytes], encoding: str, name: str) -> Iterator[by
         row_number += error.object[: error.start].decode(encoding, errors="replace").count("\n")
         problem = f"{name}, row {row_number}: is not text in {encoding.upper()}"
         if encoding == requested_encoding():
-            msg = f"{problem}, which --encoding names; name another, or save it as UTF-8"
-            raise DataError(msg) from error
-        msg = (
-            f"{problem}, though the file begins as such; it may be cut off, so copy or save it "
-            "again"
-        )
-        raise DataError(msg) from error
+            msg = f"{problem}, which --encoding names"
+            hint = "name another, or save it as UTF-8"
+            raise DataError(msg, hint) from error
+        msg = f"{problem}, though the file begins as such"
+        hint = "it may be cut off, so copy or save it again"
+        raise DataError(msg, hint) from error
 
 
 IN_MEMORY_BYTES = 256 << 20
@@ -382,34 +384,37 @@ def read_content(source: str | os.PathLike[str]) -> SourceBytes:
     """Read a file, or standard input where the name is ``-``."""
     if os.fspath(source) == "-":
         if sys.stdin.buffer in _READ_STDIN:
-            msg = (
-                "standard input: can be read once, but '-' is named twice; "
-                "save it as a file and name that"
-            )
-            raise DataError(msg)
+            msg = "standard input: can be read once, but '-' is named twice"
+            hint = "save it as a file and name that"
+            raise DataError(msg, hint)
         _READ_STDIN[:] = [sys.stdin.buffer]
         return _in_utf8(_read_bytes("standard input", sys.stdin.buffer))
     if not os.fspath(source):
-        msg = "'': the name of a file is empty; give its name"
-        raise DataError(msg)
+        msg = "'': the name of a file is empty"
+        hint = "give its name"
+        raise DataError(msg, hint)
     path = Path(source)
     name = path.name or str(path)
     try:
         if path.is_dir():
-            msg = f"{source}: is a folder; name a file in it"
-            raise DataError(msg)
+            msg = f"{source}: is a folder"
+            hint = "name a file in it"
+            raise DataError(msg, hint)
         if path.exists() and not (path.is_file() or path.is_fifo()):
-            msg = f"{source}: is a device, which may never end; name a file, or - for a pipe"
-            raise DataError(msg)
+            msg = f"{source}: is a device, which may never end"
+            hint = "name a file, or - for a pipe"
+            raise DataError(msg, hint)
         with path.open("rb") as file:
             return _in_utf8(_read_bytes(name, file, path))
     except FileNotFoundError as error:
-        msg = f"{path}: file not found; check the path"
-        raise DataError(msg) from error
+        msg = f"{path}: file not found"
+        hint = "check the path"
+        raise DataError(msg, hint) from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        msg = f"{path}: cannot be read ({reason}); check the name and your permissions"
-        raise DataError(msg) from error
+        msg = f"{path}: cannot be read ({reason})"
+        hint = "check the name and your permissions"
+        raise DataError(msg, hint) from error
 
 
 class _HashedFile(io.RawIOBase):
@@ -437,8 +442,9 @@ class _HashedFile(io.RawIOBase):
 def _read_bytes(name: str, file: IO[bytes], path: Path | None = None) -> SourceBytes:
     start = file.read(16)
     if not start:
-        msg = f"{name}: is empty; give one trial, speaker or utterance a row"
-        raise DataError(msg)
+        msg = f"{name}: is empty"
+        hint = "give one trial, speaker or utterance a row"
+        raise DataError(msg, hint)
     compression = compression_of_head(start)
     if not compression and path is not None and path.is_file():
         if path.stat().st_size > IN_MEMORY_BYTES:
@@ -468,8 +474,9 @@ def _read_unpacked(name: str, hashed: _HashedFile, compression: str) -> SourceBy
             break
     else:
         if not size:
-            msg = f"{name}: is empty once unpacked; give one trial, speaker or utterance a row"
-            raise DataError(msg)
+            msg = f"{name}: is empty once unpacked"
+            hint = "give one trial, speaker or utterance a row"
+            raise DataError(msg, hint)
         return SourceBytes(name, b"".join(first_chunks), None, hashed.hash.hexdigest(), compression)
     folder, large = _written_to_disk(chain(first_chunks, chunks))
     return SourceBytes(name, None, large, hashed.hash.hexdigest(), compression, folder)
@@ -480,10 +487,10 @@ def check_unpacked(unpacked_chunks: int, packed: int, name: str) -> None:
     if unpacked_chunks > FREELY_UNPACKED_BYTES and unpacked_chunks > MAX_UNPACKING_RATIO * packed:
         msg = (
             f"{name}: takes {unpacked_chunks >> 20:,} MiB and more once unpacked, over "
-            f"{MAX_UNPACKING_RATIO} times its size, which no table does; if it is one, unpack it "
-            "and give the unpacked file"
+            f"{MAX_UNPACKING_RATIO} times its size, which no table does"
         )
-        raise DataError(msg)
+        hint = "if it is one, unpack it and give the unpacked file"
+        raise DataError(msg, hint)
 
 
 def _limited_chunks(chunks: Iterable[bytes], packed: _HashedFile, name: str) -> Iterator[bytes]:
@@ -502,10 +509,13 @@ def _limited_chunks(chunks: Iterable[bytes], packed: _HashedFile, name: str) -> 
         ):
             msg = (
                 f"{name}: takes {size >> 20:,} MiB and more once unpacked, for which "
-                f"{temporary_folder} has no room; free disk space, or name a folder on another "
+                f"{temporary_folder} has no room"
+            )
+            hint = (
+                "free disk space, or name a folder on another "
                 "disk in the environment variable TMPDIR"
             )
-            raise DataError(msg)
+            raise DataError(msg, hint)
         yield chunk
 
 
@@ -562,17 +572,13 @@ def unpacked_chunks(file: IO[bytes], compression: str, name: str) -> Iterator[by
         while chunk := opened.read(_PACKED_CHUNK_BYTES):
             yield chunk
     except EOFError as error:
-        msg = (
-            f"{name}: the {compression} file ends too early, so it is truncated; "
-            "copy or download it again"
-        )
-        raise DataError(msg) from error
+        msg = f"{name}: the {compression} file ends too early, so it is truncated"
+        hint = "copy or download it again"
+        raise DataError(msg, hint) from error
     except errors as error:
-        msg = (
-            f"{name}: cannot be unpacked as {compression or 'a file'} ({error}); "
-            "copy or download it again"
-        )
-        raise DataError(msg) from error
+        msg = f"{name}: cannot be unpacked as {compression or 'a file'} ({error})"
+        hint = "copy or download it again"
+        raise DataError(msg, hint) from error
 
 
 def zstd_module() -> Any:

@@ -135,19 +135,15 @@ class SpeakerCounts:
             properties = counts.shared_properties()
             for property_name, expected in reference.shared_properties().items():
                 if expected != properties[property_name]:
-                    msg = (
-                        f"speaker counts with other {property_name} cannot be added up; make all "
-                        "with the same"
-                    )
-                    raise ConfigError(msg)
+                    msg = f"speaker counts with other {property_name} cannot be added up"
+                    hint = "make all with the same"
+                    raise ConfigError(msg, hint)
             row_sums.add(counts.columns)
         sources = sorted(source for counts in checked_counts for source in counts.sources)
         if len(set(sources)) < len(sources):
-            msg = (
-                "two files of speaker counts contain the same trials, which would count twice; "
-                "leave out one"
-            )
-            raise ConfigError(msg)
+            msg = "two files of speaker counts contain the same trials, which would count twice"
+            hint = "leave out one"
+            raise ConfigError(msg, hint)
         groupings = tuple(
             _joined_grouping(checked_counts, index) for index in range(len(reference.groupings))
         )
@@ -188,11 +184,9 @@ class SpeakerCounts:
         for grouping in groupings:
             counted_grouping = grouping_by_name.get(grouping.name)
             if counted_grouping is None:
-                msg = (
-                    f"the speaker counts were made without {grouping.name}; make them again with "
-                    "that grouping"
-                )
-                raise ConfigError(msg)
+                msg = f"the speaker counts were made without {grouping.name}"
+                hint = "make them again with that grouping"
+                raise ConfigError(msg, hint)
             group_indices = {group: i for i, group in enumerate(grouping.group_values)}
             new_codes = np.array(
                 [*(group_indices.get(group, -1) for group in counted_grouping.group_values), -1],
@@ -401,11 +395,9 @@ class SpeakerCounts:
         ]
         names = [candidate.name for candidate in trial_groupings]
         if grouping.name not in names:
-            msg = (
-                f"the speaker counts were made without {grouping.name}; make them again with "
-                "that grouping"
-            )
-            raise ConfigError(msg)
+            msg = f"the speaker counts were made without {grouping.name}"
+            hint = "make them again with that grouping"
+            raise ConfigError(msg, hint)
         position = names.index(grouping.name)
         sizes = [len(candidate.groups) + 1 for candidate in trial_groupings]
         base, n = np.prod(np.square(sizes[position + 1 :]), dtype=np.int64), sizes[position]
@@ -545,8 +537,9 @@ def _check_kind(reference: SpeakerCounts, compared: SpeakerCounts) -> None:
     """Refuse to add speaker counts of a site to those of the speakers of a table."""
     if bool(reference.sites) != bool(compared.sites):
         names = f"{reference.name} and {compared.name}"
-        msg = f"{names}: were made with different settings for speakers; make both with one key"
-        raise ConfigError(msg)
+        msg = f"{names}: were made with different settings for speakers"
+        hint = "make both with one key"
+        raise ConfigError(msg, hint)
 
 
 def _aligned_by_name(several_counts: Sequence[SpeakerCounts]) -> list[SpeakerCounts]:
@@ -561,29 +554,32 @@ def _aligned_by_name(several_counts: Sequence[SpeakerCounts]) -> list[SpeakerCou
             )
             msg = (
                 f"{pair_names}: their keys were derived in different ways ({derivations}), so "
-                "speakers in both cannot be recognised; count both with one version of Parivox"
+                "speakers in both cannot be recognised"
             )
-            raise ConfigError(msg)
+            hint = "count both with one version of Parivox"
+            raise ConfigError(msg, hint)
         if reference.are_blocks != compared.are_blocks:
-            msg = (
-                f"{pair_names}: one describes speakers, the other blocks of them; make both with "
-                "--blocks, or both without"
-            )
-            raise ConfigError(msg)
+            msg = f"{pair_names}: one describes speakers, the other blocks of them"
+            hint = "make both with --blocks, or both without"
+            raise ConfigError(msg, hint)
         if not reference.are_blocks and reference.sites != compared.sites:
             msg = (
                 f"{pair_names}: were made with different keys, so speakers in both cannot be "
-                "recognised; make both with one key or, if no speaker is in both, with --blocks"
+                "recognised"
             )
-            raise ConfigError(msg)
+            hint = "make both with one key or, if no speaker is in both, with --blocks"
+            raise ConfigError(msg, hint)
         for counts in several_counts[:i] if reference.are_blocks else ():
             if set(counts.sites) & set(compared.sites) and counts.names != compared.names:
                 msg = (
                     f"{counts.name} and {compared.name}: have blocks of different speakers made "
-                    "with one key, so a speaker in both would count as two; count the trials of "
+                    "with one key, so a speaker in both would count as two"
+                )
+                hint = (
+                    "count the trials of "
                     "both in one file or, if no speaker is in both, with different keys"
                 )
-                raise ConfigError(msg)
+                raise ConfigError(msg, hint)
     names = np.unique(np.concatenate([counts.names for counts in several_counts]))
     sha256 = hashlib.sha256("\n".join(names.tolist()).encode()).hexdigest()
     thresholds = np.unique(np.concatenate([counts.thresholds for counts in several_counts]))
@@ -618,9 +614,10 @@ def _joined_grouping(several_counts: Sequence[SpeakerCounts], index: int) -> Gro
             )
             msg = (
                 f"{counts.name}: has other groups by {reference_grouping.name} of speakers than "
-                f"{reference}; make all speaker counts with one table"
+                f"{reference}"
             )
-            raise ConfigError(msg)
+            hint = "make all speaker counts with one table"
+            raise ConfigError(msg, hint)
         group = np.maximum(group, unit_groups)
     return replace(reference_grouping, speaker_codes=group)
 

@@ -100,10 +100,10 @@ class Speakers:
                 msg = (
                     f"{self.name}: columns {first_column!r} and {second_column!r} may both be "
                     "the ids of the "
-                    f"speakers (they contain {counts} of {len(needed):,} that are needed); name "
-                    "the right one with --id, or call it 'speaker'"
+                    f"speakers (they contain {counts} of {len(needed):,} that are needed)"
                 )
-                raise DataError(msg)
+                hint = "name the right one with --id, or call it 'speaker'"
+                raise DataError(msg, hint)
             self._set_id_column(columns[0])
         return id_coverage(needed, pl.Series(self._ids, dtype=pl.String))
 
@@ -136,8 +136,9 @@ class Speakers:
         self._ids = tuple(table[column].to_list())
         self._attributes = table.select(attribute_columns)
         if not self._ids:
-            msg = f"{self.name}: column {column!r} contains no id; name the id column with --id"
-            raise DataError(msg)
+            msg = f"{self.name}: column {column!r} contains no id"
+            hint = "name the id column with --id"
+            raise DataError(msg, hint)
 
     def _two_values(self, known_rows: pl.DataFrame, column: str, attribute: str) -> DataError:
         first_row, second_row = contradictory_rows(known_rows, column, attribute) or ({}, {})
@@ -146,12 +147,13 @@ class Speakers:
             remedy = (
                 f"it looks like a table of recordings, to be given as --utterances; else {remedy}"
             )
-        return DataError(
+        msg = (
             f"{self.name}, rows {first_row['row']} and {second_row['row']}, column "
             f"{attribute!r}: speaker "
             f"{first_row[column]!r} is {first_row[attribute]!r} and "
-            f"{second_row[attribute]!r}; {remedy}"
+            f"{second_row[attribute]!r}"
         )
+        return DataError(msg, remedy)
 
     def _ensure_id_column(self) -> None:
         if self._id is None:
@@ -301,15 +303,14 @@ def read_table(source: Any, role: str) -> tuple[pl.DataFrame, str, dict[str, Any
     name = str(provenance["name"])
     frame = frame.rename({c: f"{c} (column)" for c in frame.columns if c == "row"})
     if not frame.width:
-        msg = f"{name}: contains a header and nothing else; give a file with rows below it"
-        raise DataError(msg)
+        msg = f"{name}: contains a header and nothing else"
+        hint = "give a file with rows below it"
+        raise DataError(msg, hint)
     for column, type_ in frame.schema.items():
         if not has_text_cells(type_):
-            msg = (
-                f"{name}: column {column!r} contains {type_}, neither text nor numbers; "
-                "save it as text, or leave it out"
-            )
-            raise DataError(msg)
+            msg = f"{name}: column {column!r} contains {type_}, neither text nor numbers"
+            hint = "save it as text, or leave it out"
+            raise DataError(msg, hint)
     text = frame.select(pl.all().cast(pl.String).str.strip_chars())
     blank = pl.all_horizontal(pl.all().exclude("row").is_null())
     numbers = pl.Series("row", range(1, text.height + 1) if rows is None else rows, pl.Int64)
@@ -317,8 +318,9 @@ def read_table(source: Any, role: str) -> tuple[pl.DataFrame, str, dict[str, Any
     if provenance.get("separator") == " " and role in {"table", "utterances"}:
         text = _utt2spk(text)
     if not text.height:
-        msg = f"{name}: contains no row; give a file with rows below its header"
-        raise DataError(msg)
+        msg = f"{name}: contains no row"
+        hint = "give a file with rows below its header"
+        raise DataError(msg, hint)
     return text, name, provenance
 
 
@@ -355,8 +357,9 @@ def _frame_with_rows(table: NamedColumns, name: str) -> tuple[pl.DataFrame, Rows
     names = [table.names[position] for position in kept_positions]
     if len(set(names)) < len(names):
         repeated = next(column_name for column_name in names if names.count(column_name) > 1)
-        msg = f"{name}: has two columns named {repeated!r}; rename one"
-        raise DataError(msg)
+        msg = f"{name}: has two columns named {repeated!r}"
+        hint = "rename one"
+        raise DataError(msg, hint)
     frame = frame.select(
         **{
             column_name: f"f{position}"
@@ -489,5 +492,6 @@ def requested_column(requested: str, columns: list[str], name: str, option: str)
     column = matching_column(requested, columns)
     if column or requested in columns:  # a column may have no name
         return column
-    msg = f"{option} {requested!r} is not a column of {name}; {name_hint(requested, columns)}"
-    raise ConfigError(msg)
+    msg = f"{option} {requested!r} is not a column of {name}"
+    hint = name_hint(requested, columns)
+    raise ConfigError(msg, hint)

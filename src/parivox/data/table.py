@@ -110,10 +110,9 @@ class Table:
         """
         lengths = {name: len(cells[name]) for name in columns}
         if len(set(lengths.values())) > 1:
-            msg = (
-                f"columns of a table have different lengths ({lengths}); give columns of one length"
-            )
-            raise DataError(msg)
+            msg = f"columns of a table have different lengths ({lengths})"
+            hint = "give columns of one length"
+            raise DataError(msg, hint)
         series = []
         for name, kind in columns.items():
             if kind == "float":  # an array makes None NaN, and text a number
@@ -180,8 +179,9 @@ class Table:
                 return cls(pl.read_parquet(Path(path).read_bytes()))
         except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0]
-            msg = f"{path}: cannot be read as Parquet ({reason}); write the audit again"
-            raise DataError(msg) from error
+            msg = f"{path}: cannot be read as Parquet ({reason})"
+            hint = "write the audit again"
+            raise DataError(msg, hint) from error
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write CSV or Parquet, by the ending of the name.
@@ -390,7 +390,8 @@ class Table:
         else:
             remedy = name_hint(name if isinstance(name, str) else "", self.columns)
         named = repr(name) if isinstance(name, str) else shown_value(name)
-        return ConfigError(f"the table has no column {named}; {remedy}")
+        msg = f"the table has no column {named}"
+        return ConfigError(msg, remedy)
 
     if not TYPE_CHECKING:  # type checkers would take any attribute for one
 
@@ -433,15 +434,18 @@ def _choices(choice: object) -> list[object]:
     """Return one value, or several, as a list."""
     choices = [*choice] if isinstance(choice, (list, tuple, set, frozenset)) else [choice]
     if not choices:
-        msg = "a column is compared with an empty list; give at least one value"
-        raise ConfigError(msg)
+        msg = "a column is compared with an empty list"
+        hint = "give at least one value"
+        raise ConfigError(msg, hint)
     return choices
 
 
 def _comparison_error(values: Mapping[str, object]) -> ConfigError:
     """Return that a column cannot be compared with what was given."""
     comparisons = ", ".join(f"{name}={shown_value(value)}" for name, value in values.items())
-    return ConfigError(f"{comparisons}: a column does not contain such values; see .describe()")
+    msg = f"{comparisons}: a column does not contain such values"
+    hint = "see .describe()"
+    return ConfigError(msg, hint)
 
 
 def _check_choice(column: pl.Series, choice: object) -> None:
@@ -449,15 +453,16 @@ def _check_choice(column: pl.Series, choice: object) -> None:
     is_text = column.dtype == pl.String
     is_number = isinstance(choice, (int, float, np.number))
     if choice is not None and not (isinstance(choice, str) if is_text else is_number):
-        msg = f"{column.name}={choice!r}: the column contains {_kind_text(column.dtype)}; give such"
-        raise ConfigError(msg)
+        msg = f"{column.name}={choice!r}: the column contains {_kind_text(column.dtype)}"
+        hint = "give such"
+        raise ConfigError(msg, hint)
     known_codes = CODES.get(column.name, ())
     is_checked = (column.name in NAMING_COLUMNS or known_codes) and len(column) > 0
     if is_text and is_checked and choice not in known_codes and choice not in column:
         known_names = [*known_codes] or column.unique(maintain_order=True).to_list()
         hint = name_hint(str(choice), [name for name in known_names if name])
-        msg = f"{column.name}={choice!r}: no row has it; {hint}"
-        raise ConfigError(msg)
+        msg = f"{column.name}={choice!r}: no row has it"
+        raise ConfigError(msg, hint)
 
 
 def _kind_text(dtype: pl.DataType) -> str:

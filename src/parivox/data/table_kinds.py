@@ -92,8 +92,8 @@ def find_column(
     remedy = "name it so"
     if kind and (other_kind := table_kind(table)[0]) not in {kind, ""}:
         remedy += f", or give it with --{other_kind}, as it looks like a table of {other_kind}"
-    msg = f"{name}: has no column {role!r}{instead}; {remedy}"
-    raise DataError(msg)
+    msg = f"{name}: has no column {role!r}{instead}"
+    raise DataError(msg, remedy)
 
 
 def utterance_columns(table: pl.DataFrame) -> dict[str, str]:

@@ -176,18 +176,21 @@ def contradiction_error(
             )
             if "label" not in source.columns:
                 remedy += f", or put the labels into {source.name}"
-        return DataError(
+        msg = (
             f"{row.location('label')}: {shown} is labelled {row.cells.get('label')!r}, but {truth} "
-            f"({_number_of_such(counts.wrong_labels)}); {remedy}, {_CONFLICT_REMEDY}"
+            f"({_number_of_such(counts.wrong_labels)})"
         )
+        hint = f"{remedy}, {_CONFLICT_REMEDY}"
+        return DataError(msg, hint)
     if kind == "list":
         row, other_row = matching_rows[0], scans[-1].matching_rows(*pair)[0]
-        return DataError(
+        msg = (
             f"{row.location('label')}: {shown} is labelled {row.cells['label']!r}, but "
             f"{other_row.cells['label']!r} in row {other_row.number} of "
-            f"{other_row.file.name}; correct one, "
-            f"{_CONFLICT_REMEDY}"
+            f"{other_row.file.name}"
         )
+        hint = f"correct one, {_CONFLICT_REMEDY}"
+        return DataError(msg, hint)
     if kind == "failed":
         role = "score" if "score" in source.columns else "decision"
         row = next(
@@ -196,21 +199,22 @@ def contradiction_error(
             if failed_row.cells.get(role) not in {None, ""}
         )
         status_text = "" if "status" not in row.cells else f" (status {row.cells['status']!r})"
-        return DataError(
+        msg = (
             f"{row.location()}: {shown} failed{status_text}, but has the {role} "
             f"{row.cells[role]!r} "
-            f"({_number_of_such(counts.failed_scored)}); empty it, or correct what failed, "
-            f"{_CONFLICT_REMEDY}"
+            f"({_number_of_such(counts.failed_scored)})"
         )
+        hint = f"empty it, or correct what failed, {_CONFLICT_REMEDY}"
+        return DataError(msg, hint)
     if kind == "decision":
         row, cells = matching_rows[0], matching_rows[0].cells
-        return DataError(
+        msg = (
             f"{row.location('decision')}: {shown} is {cells['decision']!r} with score "
             f"{cells['score']} and threshold {cells['threshold']}; a trial is accepted if its "
-            f"score is not below the threshold ({_number_of_such(counts.wrong_decisions)}); "
-            "correct "
-            f"one, {_CONFLICT_REMEDY}"
+            f"score is not below the threshold ({_number_of_such(counts.wrong_decisions)})"
         )
+        hint = f"correct one, {_CONFLICT_REMEDY}"
+        return DataError(msg, hint)
     row, cells = (
         matching_rows[0],
         matching_rows[0].cells,
@@ -232,10 +236,11 @@ def contradiction_error(
     are_speakers = speaker is not None and np.unique(speaker).size == speaker.size
     if are_speakers and 2 * counts.conflicts > counts.rows:
         remedy = f"{counts.conflicts:,} of {counts.rows:,} rows contradict others, {CUT_IDS_REASON}"
-    return DataError(
+    msg = (
         f"{row.location_with(other_row)}: the same trial {shown} has {differing_role.lstrip('@')} "
-        f"{cells.get(differing_role)!r} and {other_cells.get(differing_role)!r}; {remedy}"
+        f"{cells.get(differing_role)!r} and {other_cells.get(differing_role)!r}"
     )
+    return DataError(msg, remedy)
 
 
 def _spoof_contradiction(
@@ -251,10 +256,9 @@ def _spoof_contradiction(
         problem = f"{pair[1]!r} is spoofed, and is in a bona fide trial, too"
         remedy = "correct one label"
     role = "attack" if kind == "attack" else "label"
-    return DataError(
-        f"{row.location(role)}: {problem} ({_number_of_such(n_wrong)}); {remedy}, "
-        f"{_CONFLICT_REMEDY}"
-    )
+    msg = f"{row.location(role)}: {problem} ({_number_of_such(n_wrong)})"
+    hint = f"{remedy}, {_CONFLICT_REMEDY}"
+    return DataError(msg, hint)
 
 
 def _row_with(role: str, scans: Sequence[Scan], pair: tuple[str, str]) -> FoundRow:
@@ -265,10 +269,11 @@ def _row_with(role: str, scans: Sequence[Scan], pair: tuple[str, str]) -> FoundR
 
 def placeholder_enrolment_error(scans: Sequence[Scan], enrol: str) -> DataError:
     """Say that an enrolment has no speaker, which test recordings of nontarget trials may lack."""
-    return DataError(
-        f"{scans[0].name}: enrolment {enrol!r} has no speaker; only test recordings of nontarget "
-        "trials may lack one: name it in a column enrol_speaker"
+    msg = f"{scans[0].name}: enrolment {enrol!r} has no speaker"
+    hint = (
+        "only test recordings of nontarget trials may lack one: name it in a column enrol_speaker"
     )
+    return DataError(msg, hint)
 
 
 def _number_of_such(count: int) -> str:
@@ -306,6 +311,7 @@ def check_columns(requested_columns: RequestedColumns, scans: Sequence[Scan]) ->
             msg = (
                 f"{' and '.join(scanned.name for scanned in scans)}: none has a column "
                 f"{column!r} for "
-                f"{role}; {name_hint(column, names)}; name it with --columns"
+                f"{role}; {name_hint(column, names)}"
             )
-            raise DataError(msg)
+            hint = "name it with --columns"
+            raise DataError(msg, hint)

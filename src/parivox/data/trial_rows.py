@@ -92,11 +92,9 @@ class TrialRows:
                 if {"enrol", "test"} <= set(scanned.columns)
                 else "name them with --columns enrol=...,test=...,score=..."
             )
-            msg = (
-                f"{scanned.name}: no score column{scanned.found_columns_text}; {remedy}"
-                f"{score_format_hint(scanned)}"
-            )
-            raise DataError(msg)
+            msg = f"{scanned.name}: no score column{scanned.found_columns_text}"
+            hint = f"{remedy}{score_format_hint(scanned)}"
+            raise DataError(msg, hint)
         self._read_rows(scanned, "scores")
         self.scored = self.listed = self.ids.runs
 
@@ -142,10 +140,10 @@ class TrialRows:
                 msg = (
                     f"{chunk.name}: column {chunk.columns[role]!r} has more than "
                     f"{MAX_TRIAL_ATTRIBUTE_VALUES:,} "
-                    "values, so no trials can be grouped by it; if they are numbers, give bands, "
-                    f"for example {attribute.name}:1,30"
+                    "values, so no trials can be grouped by it"
                 )
-                raise DataError(msg)
+                hint = f"if they are numbers, give bands, for example {attribute.name}:1,30"
+                raise DataError(msg, hint)
         if "attack" in chunk.columns:
             extra_columns["attack"] = self.attacks.codes(attack_cells(chunk), chunk.name)
         score = np.full(n, np.nan)
@@ -246,9 +244,10 @@ class TrialRows:
                 f"{later_row['utterance']!r} "
                 f"is of speaker {later_row['speaker']!r} here and of "
                 f"{earlier_row['speaker']!r} in row "
-                f"{earlier_row['row']}{other_file}; correct one of them"
+                f"{earlier_row['row']}{other_file}"
             )
-            raise DataError(msg)
+            hint = "correct one of them"
+            raise DataError(msg, hint)
 
     def levels(self) -> tuple[dict[str, AttributeValues], dict[str, NDArray[np.int32]]]:
         """Values of the attributes in the rows, and the final codes of what is coded there."""
@@ -331,19 +330,17 @@ def trial_chunks(scanned: Scan) -> Iterator[Chunk]:
                 remedy += "; scores and labels without ids go to parivox metrics"
             if scanned.format == "jsonl" and "file" in scanned.ignored:
                 remedy = "it describes recordings, not pairs; give it as --utterances"
-            msg = (
-                f"{scanned.name}: has no column of {role} utterances{scanned.found_columns_text}; "
-                f"{remedy}"
-            )
-            raise DataError(msg)
+            msg = f"{scanned.name}: has no column of {role} utterances{scanned.found_columns_text}"
+            raise DataError(msg, remedy)
     is_empty = True
     for chunk_with_blanks in scanned.chunks():
         if chunk := chunk_with_blanks.without_blanks():
             is_empty = False
             yield chunk
     if is_empty:
-        msg = f"{scanned.name}: contains no trial; give a file with one trial per row"
-        raise DataError(msg)
+        msg = f"{scanned.name}: contains no trial"
+        hint = "give a file with one trial per row"
+        raise DataError(msg, hint)
 
 
 def attack_cells(chunk: Chunk) -> pl.Series:

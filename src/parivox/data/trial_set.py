@@ -562,11 +562,9 @@ def check_test_speakers(trials: TrialSet, reason: str) -> None:
     """Refuse trials without a test speaker where, as `reason` says, all must be known."""
     n = trials.n_without_test_speaker
     if n:
-        msg = (
-            f"{trials.name}: contains {n:,} nontarget trials without a test speaker, but {reason}; "
-            "name it in a column test_speaker, or remove these rows"
-        )
-        raise DataError(msg)
+        msg = f"{trials.name}: contains {n:,} nontarget trials without a test speaker, but {reason}"
+        hint = "name it in a column test_speaker, or remove these rows"
+        raise DataError(msg, hint)
 
 
 def speakers_in(speaker: NDArray[np.int32]) -> NDArray[np.intp]:
@@ -639,10 +637,10 @@ class CommonTrials:
         for i in (i for set_indices in differing for i in set_indices if not sets[i].is_exact):
             msg = (
                 f"--compare: {_names(sets, differing[0])} have different trials, too many "
-                f"({sets[i].n_trials:,}) to be matched with each other; give each system the same "
-                "trials"
+                f"({sets[i].n_trials:,}) to be matched with each other"
             )
-            raise ConfigError(msg)
+            hint = "give each system the same trials"
+            raise ConfigError(msg, hint)
         is_matched = len(set(digests)) > 1 and all(trials.is_exact for trials in sets)
         keys = _trial_keys(sets) if is_matched else []
         restricted: dict[int, TrialSet] = {}
@@ -652,10 +650,13 @@ class CommonTrials:
                 msg = (
                     f"--compare: {_names(sets, set_indices)} have no trial in common (the "
                     "same two ids and "
-                    "label); give them the same trials, or name their lists, for example A@x=a.csv "
+                    "label)"
+                )
+                hint = (
+                    "give them the same trials, or name their lists, for example A@x=a.csv "
                     "B@y=b.csv, to compare these as wholes"
                 )
-                raise ConfigError(msg)
+                raise ConfigError(msg, hint)
             restricted |= {i: sets[i].with_rows(np.isin(keys[i], common)) for i in set_indices}
         return cls(sets, restricted, digests, keys)
 

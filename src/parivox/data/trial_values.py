@@ -70,10 +70,10 @@ def scores(chunk: Chunk, scan: Scan) -> NDArray[np.float64]:
         numbers = column.cast(pl.Float64)
     else:
         msg = (
-            f"{chunk.name}: column {chunk.columns['score']!r} contains {column.dtype}, "
-            "not numbers; save it as numbers"
+            f"{chunk.name}: column {chunk.columns['score']!r} contains {column.dtype}, not numbers"
         )
-        raise DataError(msg)
+        hint = "save it as numbers"
+        raise DataError(msg, hint)
     chunk.refuse(numbers.is_nan(), "score", "is not a score", remedy)
     return numbers.fill_null(np.nan).to_numpy() + 0.0  # -0.0 and 0.0 are one score
 
@@ -102,11 +102,10 @@ def _check_decimal_commas(scan: Scan) -> None:
             msg = (
                 f"{scan.name}, rows {first_row} and {second_row}, column "
                 f"{scan.columns['score']!r}: {first_text!r} "
-                f"has a decimal {signs[0]} and {second_text!r} a decimal {signs[1]}; write "
-                "all scores "
-                "in one way, without separators of thousands"
+                f"has a decimal {signs[0]} and {second_text!r} a decimal {signs[1]}"
             )
-            raise DataError(msg)
+            hint = "write all scores in one way, without separators of thousands"
+            raise DataError(msg, hint)
     if scan.content is not None and examples:
         scan.content.dialect["decimal"] = ","
 

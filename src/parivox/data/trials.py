@@ -138,11 +138,13 @@ def read_trials(
     if conflicts == OLD_EXCLUDE:
         warn_of_new_name(f"conflicts={OLD_EXCLUDE!r}", "'exclude'")
     elif conflicts not in CONFLICT_POLICIES:
-        msg = f"--conflicts {conflicts!r} is not known; choose from {', '.join(CONFLICT_POLICIES)}"
-        raise ConfigError(msg)
+        msg = f"--conflicts {conflicts!r} is not known"
+        hint = f"choose from {', '.join(CONFLICT_POLICIES)}"
+        raise ConfigError(msg, hint)
     if orientation not in ORIENTATIONS:
-        msg = f"orientation {orientation!r} is not known; choose 'distance' or 'similarity'"
-        raise ConfigError(msg)
+        msg = f"orientation {orientation!r} is not known"
+        hint = "choose 'distance' or 'similarity'"
+        raise ConfigError(msg, hint)
     requested_columns = RequestedColumns(
         dict(columns or {}), allows_unknown_speakers or trials is not None, column_names(attributes)
     )
@@ -186,8 +188,8 @@ def read_trials(
     with stage("checking the trials"):
         trial_set = _check_trials(rows, tables, system, list_, conflicts)
     if trial_set.n_spoof and not takes_spoof:
-        msg = f"{scans[0].name}: contains {trial_set.n_spoof:,} spoof trials; {SPOOF_REMEDY}"
-        raise DataError(msg)
+        msg = f"{scans[0].name}: contains {trial_set.n_spoof:,} spoof trials"
+        raise DataError(msg, SPOOF_REMEDY)
     return trial_set
 
 
@@ -238,8 +240,8 @@ def _check_trials(
         reason = exclusion_reasons(counts)
         if len(rows.scans) > 1 and not counts.found_in_scores:
             reason += f"; {unmatched_pairs_message(*rows.scans)}"
-        msg = f"{rows.scans[0].name}: no trial is left to audit; {reason}"
-        raise DataError(msg)
+        msg = f"{rows.scans[0].name}: no trial is left to audit"
+        raise DataError(msg, reason)
     recordings, causes = (
         _utterance_rows(tables, utterance_ids, models),
         _failure_causes(tables, utterance_ids, models, failed_runs),
@@ -640,8 +642,9 @@ def _all_speaker_names(
             msg = (
                 f"{rows.scans[0].name}: "
                 f"{listed_ids(ids_without_folder, column_ids, 'utterance ids')} name no "
-                f"speaker; {mend}, or the columns enrol_speaker and test_speaker"
+                "speaker"
             )
-            raise DataError(msg)
+            hint = f"{mend}, or the columns enrol_speaker and test_speaker"
+            raise DataError(msg, hint)
         name_series.append(first_components(column_ids).unique())
     return pl.concat([series.alias("speaker") for series in name_series]).unique().sort()

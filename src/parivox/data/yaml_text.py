@@ -39,43 +39,41 @@ class YamlNode(NamedTuple):
         if not isinstance(self.content, dict) or not self.content:
             kind = "a list" if isinstance(self.content, list) else "one text"
             problem = f"is {kind}" if self.content else "is empty"
-            msg = f"{self.location}: {description} {problem}; write lines such as '{example}'"
-            raise ConfigError(msg)
+            msg = f"{self.location}: {description} {problem}"
+            hint = f"write lines such as '{example}'"
+            raise ConfigError(msg, hint)
         for key, child in self.content.items():
             if keys and key not in keys:
-                msg = f"{child.location}: {key!r} is not known; {name_hint(key, keys)}"
-                raise ConfigError(msg)
+                msg = f"{child.location}: {key!r} is not known"
+                hint = name_hint(key, keys)
+                raise ConfigError(msg, hint)
             if not key:
-                msg = f"{child.location}: {description} contains an entry without a name; name it"
-                raise ConfigError(msg)
+                msg = f"{child.location}: {description} contains an entry without a name"
+                hint = "name it"
+                raise ConfigError(msg, hint)
         return self.content
 
     def texts(self, description: str) -> tuple[str, ...]:
         """Return one text, or several in a list, each once."""
         if isinstance(self.content, dict):
-            msg = (
-                f"{self.location}: {description} is a mapping; write a text, or a list such as "
-                "[a, b]"
-            )
-            raise ConfigError(msg)
+            msg = f"{self.location}: {description} is a mapping"
+            hint = "write a text, or a list such as [a, b]"
+            raise ConfigError(msg, hint)
         nodes = [self] if isinstance(self.content, str) else self.content
         texts = [child.content for child in nodes if isinstance(child.content, str)]
         if len(texts) < len(nodes):
-            msg = (
-                f"{self.location}: {description} contains a list or mapping in a list; write "
-                "texts, for example [a, b]"
-            )
-            raise ConfigError(msg)
+            msg = f"{self.location}: {description} contains a list or mapping in a list"
+            hint = "write texts, for example [a, b]"
+            raise ConfigError(msg, hint)
         if not texts or not all(texts):
-            msg = (
-                f"{self.location}: {description} is empty, or contains an empty text; write a "
-                "text, or [a, b]"
-            )
-            raise ConfigError(msg)
+            msg = f"{self.location}: {description} is empty, or contains an empty text"
+            hint = "write a text, or [a, b]"
+            raise ConfigError(msg, hint)
         if len(set(texts)) < len(texts):
             repeated = next(text for text, count in Counter(texts).items() if count > 1)
-            msg = f"{self.location}: {description} names {repeated!r} twice; name it once"
-            raise ConfigError(msg)
+            msg = f"{self.location}: {description} names {repeated!r} twice"
+            hint = "name it once"
+            raise ConfigError(msg, hint)
         return tuple(texts)
 
 
@@ -111,27 +109,23 @@ def read_config_file(
     if isinstance(source, Mapping):
         return node_of(source, name), provenance
     if not isinstance(source, (str, os.PathLike)):
-        msg = (
-            f"{name}: a {type(source).__name__} is not {kind}; give the path of a YAML file, "
-            "or a mapping"
-        )
-        raise ConfigError(msg)
+        msg = f"{name}: a {type(source).__name__} is not {kind}"
+        hint = "give the path of a YAML file, or a mapping"
+        raise ConfigError(msg, hint)
     path = Path(source)
     if os.path.isfile(path) and not path.stat().st_size:  # noqa: PTH113 - of any name
         return None, provenance | {"name": path.name, "format": "yaml"}
     content = read_content(source)
     provenance |= {"name": content.name, "format": "yaml", "sha256": content.sha256}
     if content.payload is None or len(content.payload) > MAX_BYTES:
-        msg = (
-            f"{content.name}: is larger than {MAX_BYTES >> 20} MiB, so it is not {kind}; name "
-            "another file"
-        )
-        raise ConfigError(msg)
+        msg = f"{content.name}: is larger than {MAX_BYTES >> 20} MiB, so it is not {kind}"
+        hint = "name another file"
+        raise ConfigError(msg, hint)
     try:
         text = content.payload.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        msg = f"{content.name}: is not text; {hint}"
-        raise ConfigError(msg) from error
+        msg = f"{content.name}: is not text"
+        raise ConfigError(msg, hint) from error
     return read_yaml(text, content.name), provenance
 
 
@@ -154,13 +148,15 @@ def read_yaml(text: str, name: str) -> YamlNode | None:
         parser.get_event()  # the document ends
         if not parser.check_event(yaml.StreamEndEvent):
             line = parser.peek_event().start_mark.line + 1
-            msg = f"{name}: line {line}: a second document starts; keep one in a file"
-            raise ConfigError(msg)
+            msg = f"{name}: line {line}: a second document starts"
+            hint = "keep one in a file"
+            raise ConfigError(msg, hint)
     except yaml.YAMLError as error:
         raise _syntax_error(error, text, name) from error
     except ValueError as error:  # a version of thousands of digits
-        msg = f"{name}: is not YAML ({error!s:.100}); remove lines that begin with %"
-        raise ConfigError(msg) from error
+        msg = f"{name}: is not YAML ({error!s:.100})"
+        hint = "remove lines that begin with %"
+        raise ConfigError(msg, hint) from error
     return root
 
 
@@ -168,11 +164,9 @@ def _parsed_node(parser: Any, name: str, depth: int) -> YamlNode:
     event = parser.get_event()
     where = f"{name}: line {event.start_mark.line + 1}"
     if event.anchor is not None or event.tag is not None:  # an alias has an anchor, too
-        msg = (
-            f"{where}: contains an anchor, an alias or a tag (& * !), which are not read; write "
-            "the values out, and put texts that begin with these characters in quotes"
-        )
-        raise ConfigError(msg)
+        msg = f"{where}: contains an anchor, an alias or a tag (& * !), which are not read"
+        hint = "write the values out, and put texts that begin with these characters in quotes"
+        raise ConfigError(msg, hint)
     if isinstance(event, yaml.ScalarEvent):
         return YamlNode(_stripped_text(event.value, where), where)
     if depth == MAX_DEPTH:
@@ -198,8 +192,9 @@ def node_of(python_object: object, location: str, depth: int = 0) -> YamlNode:
     if isinstance(python_object, (int, float)) and not isinstance(python_object, bool):
         return YamlNode(str(python_object), location)
     if not isinstance(python_object, (list, tuple, Mapping)):
-        msg = f"{location}: {python_object!r} is not text; write it as text, in quotes"
-        raise ConfigError(msg)
+        msg = f"{location}: {python_object!r} is not text"
+        hint = "write it as text, in quotes"
+        raise ConfigError(msg, hint)
     if depth == MAX_DEPTH:
         raise _depth_error(location)
     if isinstance(python_object, (list, tuple)):
@@ -213,11 +208,13 @@ def node_of(python_object: object, location: str, depth: int = 0) -> YamlNode:
 def _add_entry(entries: dict[str, YamlNode], key: YamlNode, child: YamlNode) -> None:
     """Add an entry, which stands where its key does."""
     if not isinstance(key.content, str):
-        msg = f"{key.location}: a name is a list or mapping; give a text before the colon"
-        raise ConfigError(msg)
+        msg = f"{key.location}: a name is a list or mapping"
+        hint = "give a text before the colon"
+        raise ConfigError(msg, hint)
     if key.content in entries:
-        msg = f"{key.location}: {key.content!r} occurs twice; keep one, or join the two"
-        raise ConfigError(msg)
+        msg = f"{key.location}: {key.content!r} occurs twice"
+        hint = "keep one, or join the two"
+        raise ConfigError(msg, hint)
     entries[key.content] = YamlNode(child.content, key.location)
 
 
@@ -226,15 +223,16 @@ def _stripped_text(text: str, location: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        msg = f"{location}: {text!r} contains half a character; write the character itself"
-        raise ConfigError(msg) from error
+        msg = f"{location}: {text!r} contains half a character"
+        hint = "write the character itself"
+        raise ConfigError(msg, hint) from error
     return text.strip()
 
 
 def _depth_error(location: str) -> ConfigError:
-    return ConfigError(
-        f"{location}: lists and mappings lie more than {MAX_DEPTH} deep; write them flat"
-    )
+    msg = f"{location}: lists and mappings lie more than {MAX_DEPTH} deep"
+    hint = "write them flat"
+    return ConfigError(msg, hint)
 
 
 def _syntax_error(error: yaml.YAMLError, text: str, name: str) -> ConfigError:
@@ -242,11 +240,12 @@ def _syntax_error(error: yaml.YAMLError, text: str, name: str) -> ConfigError:
     if mark is None:  # a character that YAML does not know
         position = int(getattr(error, "position", 0))
         line = text.count("\n", 0, position) + 1
-        return ConfigError(
-            f"{name}: line {line}: contains {text[position : position + 1]!r}; remove it"
-        )
+        msg = f"{name}: line {line}: contains {text[position : position + 1]!r}"
+        hint = "remove it"
+        return ConfigError(msg, hint)
     problem = getattr(error, "problem", None) or "it ends too early"
     remedy = "put texts with special signs in quotes, and indent alike what belongs together"
     if "'\\t'" in problem:
         remedy = "indent with blanks, not with tabs"
-    return ConfigError(f"{name}: line {mark.line + 1}: is not YAML ({problem}); {remedy}")
+    msg = f"{name}: line {mark.line + 1}: is not YAML ({problem})"
+    return ConfigError(msg, remedy)

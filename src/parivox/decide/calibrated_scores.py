@@ -150,18 +150,19 @@ def apply_calibrator(
     )
     lines, path = read_calibrator(calibrator), check_is_new(out)
     if path.suffix not in {f".{name}" for name in FORMATS_WITH_FURTHER_COLUMNS}:
-        msg = f"--out {path}: scores are written as .csv or .parquet; use one of these endings"
-        raise ConfigError(msg)
+        msg = f"--out {path}: scores are written as .csv or .parquet"
+        hint = "use one of these endings"
+        raise ConfigError(msg, hint)
     source_scan = scan_every_column(scores, dict(columns or {}), scores_format)
     if "score" not in source_scan.columns:
-        msg = f"{source_scan.name}: no score column{source_scan.found_columns_text}; give scores"
-        raise DataError(msg)
+        msg = f"{source_scan.name}: no score column{source_scan.found_columns_text}"
+        hint = "give scores"
+        raise DataError(msg, hint)
     if "threshold" in source_scan.columns:
         name = source_scan.columns["threshold"]
-        msg = (
-            f"{source_scan.name}: column {name!r} is a threshold of the original scores; remove it"
-        )
-        raise DataError(msg)
+        msg = f"{source_scan.name}: column {name!r} is a threshold of the original scores"
+        hint = "remove it"
+        raise DataError(msg, hint)
     column_names = further_columns(source_scan)
     # groups are read only where some have a calibrator of their own
     group_of_utterance = _group_of_utterance(scores, lines, options) if lines.groups else None
@@ -201,18 +202,14 @@ def _group_of_utterance(
     trials, (grouping,) = inputs.only_list, inputs.groupings
     if not {*calibrator.groups} & {*grouping.groups}:
         first_group, *_ = calibrator.groups
-        msg = (
-            f"--apply: none of the calibrator's groups by {calibrator.by} occurs in the trials; "
-            f"{name_hint(first_group, grouping.groups)}"
-        )
-        raise ConfigError(msg)
+        msg = f"--apply: none of the calibrator's groups by {calibrator.by} occurs in the trials"
+        hint = name_hint(first_group, grouping.groups)
+        raise ConfigError(msg, hint)
     codes = grouping.side_codes(trials, calibrator.side)
     if codes is None:
-        msg = (
-            f"--apply: groups by {calibrator.by} are of trials, not of speakers; calibrate by "
-            "another grouping"
-        )
-        raise ConfigError(msg)
+        msg = f"--apply: groups by {calibrator.by} are of trials, not of speakers"
+        hint = "calibrate by another grouping"
+        raise ConfigError(msg, hint)
     # models of several recordings come first
     ids = slice(trials.n_models, None)
     if calibrator.side == "enrol" and trials.n_models:

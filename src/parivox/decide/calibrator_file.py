@@ -93,8 +93,9 @@ class Calibrator:
         similarities = sign * np.asarray(scores, dtype=np.float64)
         llrs = np.asarray(self.common.llr(similarities))
         if self.groups and groups is None:
-            msg = f"the calibrator has lines of groups by {self.by}; give the group of each trial"
-            raise DataError(msg)
+            msg = f"the calibrator has lines of groups by {self.by}"
+            hint = "give the group of each trial"
+            raise DataError(msg, hint)
         for name, line in self.groups.items():
             is_of_group = np.asarray(groups, dtype=object) == name
             llrs[is_of_group] = line.llr(similarities[is_of_group])
@@ -127,27 +128,29 @@ def read_calibrator(source: Any) -> Calibrator:
         return source
     name, document = _named_document(source)
     if not isinstance(document, Mapping) or _VERSION_KEY not in document:
-        msg = f"{name}: is not a calibrator (no entry '{_VERSION_KEY}'); {_HINT}"
-        raise ConfigError(msg)
+        msg = f"{name}: is not a calibrator (no entry '{_VERSION_KEY}')"
+        raise ConfigError(msg, _HINT)
     if document[_VERSION_KEY] != VERSION:
         msg = (
             f"{name}: is of version {document[_VERSION_KEY]!r}, but this Parivox reads version "
-            f"{VERSION} only; update Parivox, or write the calibrator again"
+            f"{VERSION} only"
         )
-        raise ConfigError(msg)
+        hint = "update Parivox, or write the calibrator again"
+        raise ConfigError(msg, hint)
     for key in document:
         if key not in _KEYS:
-            msg = f"{name}: {key!r} is not known; {name_hint(key, _KEYS)}"
-            raise ConfigError(msg)
+            msg = f"{name}: {key!r} is not known"
+            hint = name_hint(key, _KEYS)
+            raise ConfigError(msg, hint)
     defaults = {"side": SIDES[0], "orientation": ORIENTATIONS[0], "groups": {}, _RECORD_KEY: {}}
     fields = defaults | {**document}
     for key, choices in _CHOICES.items():
         if fields.get(key) not in choices:
-            msg = f"{name}: {key} is {fields.get(key)!r}, not one of {', '.join(choices)}; {_HINT}"
-            raise ConfigError(msg)
+            msg = f"{name}: {key} is {fields.get(key)!r}, not one of {', '.join(choices)}"
+            raise ConfigError(msg, _HINT)
     if not (isinstance(fields.get("by"), str) and isinstance(fields["groups"], Mapping)):
-        msg = f"{name}: by is not a grouping, or groups are not a mapping; {_HINT}"
-        raise ConfigError(msg)
+        msg = f"{name}: by is not a grouping, or groups are not a mapping"
+        raise ConfigError(msg, _HINT)
     method = str(fields["method"])
     return Calibrator(
         method,
@@ -172,8 +175,8 @@ def _named_document(source: Any) -> tuple[str, Any]:
         return content.name, json.loads((content.payload or b"").decode("utf-8-sig"))
     # ValueError is also that of a text that is not UTF-8
     except (ValueError, RecursionError) as error:
-        msg = f"{content.name}: is not JSON ({error}); {_HINT}"
-        raise ConfigError(msg) from error
+        msg = f"{content.name}: is not JSON ({error})"
+        raise ConfigError(msg, _HINT) from error
 
 
 def _numbers(content: Any) -> FloatArray:
@@ -202,5 +205,5 @@ def _line(name: str, subject: str, document: Any, method: str) -> Line:
     if rises and x.size and method == "isotonic":
         return Isotonic(x, y)
     expected = "two numbers, slope above 0" if is_logistic else "rising lists of one length"
-    msg = f"{name}: the calibrator {subject} is not {x_key} and {y_key}: {expected}; {_HINT}"
-    raise ConfigError(msg)
+    msg = f"{name}: the calibrator {subject} is not {x_key} and {y_key}: {expected}"
+    raise ConfigError(msg, _HINT)

@@ -44,14 +44,16 @@ def check_groups(groups: ArrayLike, n_trials: int, known_groups: Sequence[str]) 
     """Refuse groups that are not one for each trial, or not known; None stands for unknown."""
     names = np.asarray(groups, dtype=object)
     if names.shape != (n_trials,):
-        msg = f"groups: {names.size} for {n_trials} scores; give one for each score"
-        raise DataError(msg)
+        msg = f"groups: {names.size} for {n_trials} scores"
+        hint = "give one for each score"
+        raise DataError(msg, hint)
     known_names = [name for name in known_groups if name != EVERYONE]
     for name in dict.fromkeys(names.tolist()):
         if name is not None and name not in known_names:
             hint = name_hint(str(name), known_names)
-            msg = f"groups: {name!r} is not known; {hint}; None stands for unknown"
-            raise DataError(msg)
+            msg = f"groups: {name!r} is not known; {hint}"
+            hint = "None stands for unknown"
+            raise DataError(msg, hint)
 
 
 class ClusteredTrials(NamedTuple):
@@ -231,20 +233,17 @@ def read_inputs(
     for trials in trial_sets:
         check_test_speakers(trials, "all speakers must be known to hold some of them out")
         if not trials.is_scored:
-            msg = f"{trials.name}: contains decisions without scores; give scores"
-            raise DataError(msg)
+            msg = f"{trials.name}: contains decisions without scores"
+            hint = "give scores"
+            raise DataError(msg, hint)
         if trials.whole_list is None:
-            msg = (
-                f"{trials.name}: {trials.n_trials:,} trials are too many to fit in memory; take "
-                "those of some speakers"
-            )
-            raise ConfigError(msg)
+            msg = f"{trials.name}: {trials.n_trials:,} trials are too many to fit in memory"
+            hint = "take those of some speakers"
+            raise ConfigError(msg, hint)
     if len(trial_sets) > 1 and CommonTrials.of(trial_sets).is_restricted(0, 1):
-        msg = (
-            f"--normalised {trial_sets[1].name}: its trials are not those of "
-            f"{trial_sets[0].name}; give the same trials with other scores"
-        )
-        raise DataError(msg)
+        msg = f"--normalised {trial_sets[1].name}: its trials are not those of {trial_sets[0].name}"
+        hint = "give the same trials with other scores"
+        raise DataError(msg, hint)
     (grouping,) = inputs.groupings
     return trial_sets[0], trial_sets[1:], grouping
 

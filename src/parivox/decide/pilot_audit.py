@@ -175,17 +175,19 @@ def groups_without_pilot(options: PlanOptions) -> Iterator[tuple[Row, PilotGroup
     """Yield a group of which nothing is known but what is given, for each metric with a rate."""
     metrics = [metric for metric in SIDES if options.planned(metric) is not None]
     if not metrics:
-        msg = (
-            "nothing to plan from; give --pilot DIR, the folder of an audit, or --rate, --icc and "
+        msg = "nothing to plan from"
+        hint = (
+            "give --pilot DIR, the folder of an audit, or --rate, --icc and "
             "--trials-per-speaker, for example --rate fnr=0.05"
         )
-        raise ConfigError(msg)
+        raise ConfigError(msg, hint)
     for metric in metrics:
         for field in ("icc", "trials_per_speaker"):
             if metric not in getattr(options, field):
                 name = field.replace("_", "-")
-                msg = f"--{name} of {metric} is missing; without --pilot, give --{name} {metric}=X"
-                raise ConfigError(msg)
+                msg = f"--{name} of {metric} is missing"
+                hint = f"without --pilot, give --{name} {metric}=X"
+                raise ConfigError(msg, hint)
         key = {**dict.fromkeys(KEY, ""), "metric": metric}
         yield key, PilotGroups.from_options(metric, options)
 
@@ -193,8 +195,9 @@ def groups_without_pilot(options: PlanOptions) -> Iterator[tuple[Row, PilotGroup
 def pilot_groups(table: Table, options: PlanOptions) -> Iterator[tuple[Row, PilotGroups]]:
     """Yield groups of an audit, by each grouping, metric and operating point."""
     if "deff" not in table.columns:
-        msg = "the pilot has no design effects; audit again with this version of Parivox"
-        raise DataError(msg)
+        msg = "the pilot has no design effects"
+        hint = "audit again with this version of Parivox"
+        raise DataError(msg, hint)
     rows = [
         row
         for row in table.subset(definition="")
@@ -202,10 +205,10 @@ def pilot_groups(table: Table, options: PlanOptions) -> Iterator[tuple[Row, Pilo
     ]
     if not any(row["deff"] is not None or row["metric"] in options.icc for row in rows):
         msg = (
-            "the pilot has no design effects, as of an audit with --no-intervals or without "
-            "errors; audit again with intervals, or give --icc, for example --icc fnr=0.1"
+            "the pilot has no design effects, as of an audit with --no-intervals or without errors"
         )
-        raise DataError(msg)
+        hint = "audit again with intervals, or give --icc, for example --icc fnr=0.1"
+        raise DataError(msg, hint)
     chosen_points = _nearest_operating_points(rows, options.target_fpr)
     families: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:

@@ -132,19 +132,20 @@ def _policy(node: YamlNode | None, provenance: Mapping[str, Any]) -> Policy:
     """Return the policy that the topmost node holds; None is an empty file."""
     name = provenance["name"]
     if node is None or not isinstance(node.content, dict) or _VERSION_KEY not in node.content:
-        msg = f"{name}: is not a policy (no line '{_VERSION_KEY}: {VERSION}'); {_HINT}"
-        raise ConfigError(msg)
+        msg = f"{name}: is not a policy (no line '{_VERSION_KEY}: {VERSION}')"
+        raise ConfigError(msg, _HINT)
     nodes = node.entries("the file", "conditions:", _KEYS)
     version = nodes[_VERSION_KEY]
     if version.content != str(VERSION):
         msg = (
             f"{version.location}: is of version {version.content!r}, but this Parivox reads "
-            "version 1 only; update Parivox, or write the policy again"
+            "version 1 only"
         )
-        raise ConfigError(msg)
+        hint = "update Parivox, or write the policy again"
+        raise ConfigError(msg, hint)
     if "conditions" not in nodes:
-        msg = f"{name}: has no conditions; {_HINT}"
-        raise ConfigError(msg)
+        msg = f"{name}: has no conditions"
+        raise ConfigError(msg, _HINT)
     conditions = [_condition(member) for member in _list_members(nodes["conditions"], "conditions")]
     accepted = []
     if "accept" in nodes:
@@ -160,14 +161,13 @@ def _check_distinct_conditions(conditions: Sequence[Condition]) -> None:
     """Refuse conditions of one name, or that limit the same."""
     for earlier, later in combinations(conditions, 2):
         if earlier.name == later.name:
-            msg = f"{later.location}: {later.name!r} is the name of two conditions; name each once"
-            raise ConfigError(msg)
+            msg = f"{later.location}: {later.name!r} is the name of two conditions"
+            hint = "name each once"
+            raise ConfigError(msg, hint)
         if earlier.subject == later.subject:
-            msg = (
-                f"{later.location}: {later.name!r} and {earlier.name!r} contradict each other; "
-                "keep one of them"
-            )
-            raise ConfigError(msg)
+            msg = f"{later.location}: {later.name!r} and {earlier.name!r} contradict each other"
+            hint = "keep one of them"
+            raise ConfigError(msg, hint)
 
 
 def _check_distinct_acceptances(acceptances: Sequence[Acceptance]) -> None:
@@ -177,11 +177,9 @@ def _check_distinct_acceptances(acceptances: Sequence[Acceptance]) -> None:
         is_of_every_group = not (earlier.groups and later.groups)
         shares_groups = is_of_every_group or {*earlier.groups} & {*later.groups}
         if earlier.condition == later.condition and shares_groups:
-            msg = (
-                f"{later.location}: the same groups are already accepted at {earlier.location}; "
-                "keep one of the two entries"
-            )
-            raise ConfigError(msg)
+            msg = f"{later.location}: the same groups are already accepted at {earlier.location}"
+            hint = "keep one of the two entries"
+            raise ConfigError(msg, hint)
 
 
 def _condition(node: YamlNode) -> Condition:
@@ -189,24 +187,22 @@ def _condition(node: YamlNode) -> Condition:
     nodes = node.entries(subject, "rate: fnr", _CONDITION_KEYS)
     name, rate = (_text(node, nodes, key, subject) for key in ("name", "rate"))
     if rate not in LIMIT_METRICS:
-        msg = f"{nodes['rate'].location}: {rate!r} is not a rate; {name_hint(rate, LIMIT_METRICS)}"
-        raise ConfigError(msg)
+        msg = f"{nodes['rate'].location}: {rate!r} is not a rate"
+        hint = name_hint(rate, LIMIT_METRICS)
+        raise ConfigError(msg, hint)
     if ("not" in nodes) == ("at-most" in nodes):
         keys = "both at-most and not" if "not" in nodes else "neither at-most nor not"
-        msg = (
-            f"{node.location}: {name!r} has {keys}; give one, for example at-most: 5% or not: worse"
-        )
-        raise ConfigError(msg)
+        msg = f"{node.location}: {name!r} has {keys}"
+        hint = "give one, for example at-most: 5% or not: worse"
+        raise ConfigError(msg, hint)
     maximum: float | None = None
     is_ratio = False
     if "at-most" in nodes:
         maximum, is_ratio = _maximum(nodes["at-most"])
     elif nodes["not"].content != WORSE or rate not in RATIO_METRICS:
-        msg = (
-            f"{nodes['not'].location}: 'not' takes only worse, for fnr or fpr; give at-most, for "
-            "example at-most: 5%"
-        )
-        raise ConfigError(msg)
+        msg = f"{nodes['not'].location}: 'not' takes only worse, for fnr or fpr"
+        hint = "give at-most, for example at-most: 5%"
+        raise ConfigError(msg, hint)
     reference = _text(node, nodes, "than", subject) if "than" in nodes else OTHERS
     if reference not in {OTHERS, BASELINE} or ("than" in nodes and not is_ratio):
         msg = (
@@ -215,8 +211,9 @@ def _condition(node: YamlNode) -> Condition:
         )
         raise ConfigError(msg)
     if is_ratio and rate not in RATIO_METRICS:
-        msg = f"{nodes['at-most'].location}: ratios are of fnr and fpr; give a rate, for example 5%"
-        raise ConfigError(msg)
+        msg = f"{nodes['at-most'].location}: ratios are of fnr and fpr"
+        hint = "give a rate, for example 5%"
+        raise ConfigError(msg, hint)
     grouping, operating_point, system = (
         _text(node, nodes, key, subject) if key in nodes else "" for key in ("by", "at", "system")
     )
@@ -239,8 +236,9 @@ def _maximum(node: YamlNode) -> tuple[float, bool]:
     maximum = parse_maximum(node.content) if isinstance(node.content, str) else None
     if maximum is None:
         text = repr(node.content) if isinstance(node.content, str) else "no number"
-        msg = f"{node.location}: at-most is {text}; give 5% or 0.05, or 1.5x for a ratio"
-        raise ConfigError(msg)
+        msg = f"{node.location}: at-most is {text}"
+        hint = "give 5% or 0.05, or 1.5x for a ratio"
+        raise ConfigError(msg, hint)
     return maximum
 
 
@@ -253,29 +251,29 @@ def _acceptance(node: YamlNode, conditions: Sequence[Condition]) -> Acceptance:
     conditions_by_name = {condition.name: condition for condition in conditions}
     if name not in conditions_by_name:
         location = nodes["condition"].location
-        msg = f"{location}: {name!r} is not a condition; {name_hint(name, conditions_by_name)}"
-        raise ConfigError(msg)
+        msg = f"{location}: {name!r} is not a condition"
+        hint = name_hint(name, conditions_by_name)
+        raise ConfigError(msg, hint)
     try:
         date = dt.date.fromisoformat(until)
     except ValueError as error:
-        msg = f"{nodes['until'].location}: until is {until!r}; give a date, for example 2027-06-30"
-        raise ConfigError(msg) from error
+        msg = f"{nodes['until'].location}: until is {until!r}"
+        hint = "give a date, for example 2027-06-30"
+        raise ConfigError(msg, hint) from error
     groups = nodes["groups"].texts("groups") if "groups" in nodes else ()
     condition_groups = conditions_by_name[name].groups
     for group in groups:
         if condition_groups and group not in condition_groups:
-            msg = (
-                f"{nodes['groups'].location}: {group!r} is not a group of {name!r}; "
-                f"{name_hint(group, condition_groups)}"
-            )
-            raise ConfigError(msg)
+            msg = f"{nodes['groups'].location}: {group!r} is not a group of {name!r}"
+            hint = name_hint(group, condition_groups)
+            raise ConfigError(msg, hint)
     return Acceptance(name, groups, reason, date, node.location)
 
 
 def _list_members(node: YamlNode, name: str) -> Iterator[YamlNode]:
     if not isinstance(node.content, list) or not node.content:
-        msg = f"{node.location}: {name} is not a list with at least one entry; {_HINT}"
-        raise ConfigError(msg)
+        msg = f"{node.location}: {name} is not a list with at least one entry"
+        raise ConfigError(msg, _HINT)
     yield from node.content
 
 
@@ -284,6 +282,7 @@ def _text(parent: YamlNode, nodes: Mapping[str, YamlNode], key: str, subject: st
     text = nodes[key].content if key in nodes else ""
     if not isinstance(text, str) or not text:
         location = nodes[key].location if key in nodes else parent.location
-        msg = f"{location}: {subject} has no {key!r}; write a line '{key}: ...'"
-        raise ConfigError(msg)
+        msg = f"{location}: {subject} has no {key!r}"
+        hint = f"write a line '{key}: ...'"
+        raise ConfigError(msg, hint)
     return text

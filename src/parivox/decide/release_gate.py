@@ -185,8 +185,9 @@ def gate(
     judged_audit, rules = loaded_audit(audit), read_policy(policy)
     baseline_audit = None if baseline is None else loaded_audit(baseline)
     if not judged_audit.record["options"]["intervals"] or not len(judged_audit.verdicts):
-        msg = "the audit has no verdicts, as of --no-intervals or counts; audit scores again"
-        raise DataError(msg)
+        msg = "the audit has no verdicts, as of --no-intervals or counts"
+        hint = "audit scores again"
+        raise DataError(msg, hint)
     judge = _Judge(judged_audit, rules, baseline_audit)
     builders = {name: TableBuilder(columns) for name, columns in TABLES.items()}
     date = today or dt.date.today()  # noqa: DTZ011 - the day where the policy is read
@@ -272,10 +273,9 @@ class _Judge:
         )
         if self.needs_baseline:
             if baseline is None:
-                msg = (
-                    f"{policy.name}: needs the previous release; give its audit with --baseline OLD"
-                )
-                raise ConfigError(msg)
+                msg = f"{policy.name}: needs the previous release"
+                hint = "give its audit with --baseline OLD"
+                raise ConfigError(msg, hint)
             comparison = compare(baseline, audit, names=_RELEASE_NAMES)
             self.changes = comparison.changes.rows()
             self.changed_groups = comparison.record["changed_groups"]
@@ -301,10 +301,9 @@ class _Judge:
         names += [(group_kind, group, sorted(known_groups)) for group in groups]
         for kind, name, known_names in names:
             if name and name not in known_names:
-                msg = (
-                    f"{location}: no {kind} {name!r} in this audit; {name_hint(name, known_names)}"
-                )
-                raise ConfigError(msg)
+                msg = f"{location}: no {kind} {name!r} in this audit"
+                hint = name_hint(name, known_names)
+                raise ConfigError(msg, hint)
 
     def outcomes(self, condition: Condition) -> list[Row]:
         """Return, for every group, whether it keeps a condition."""

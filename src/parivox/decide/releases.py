@@ -124,8 +124,9 @@ def compare(
         If one is no audit with intervals.
     """
     if len(audits) < 2:
-        msg = "only one audit is given; give two or more, the oldest first"
-        raise ConfigError(msg)
+        msg = "only one audit is given"
+        hint = "give two or more, the oldest first"
+        raise ConfigError(msg, hint)
     release_names = _release_names(audits) if names is None else names
     releases = [
         _Release.from_audit(audit, name) for audit, name in zip(audits, release_names, strict=True)
@@ -148,10 +149,10 @@ def compare(
             if not any(row["pairing"] in {PAIRED, UNPAIRED} for row in rows):
                 msg = (
                     f"{releases[old].name} and {releases[new].name} have no group of one grouping "
-                    "and operating point in common; audit both with the same --by and "
-                    "--operating-point"
+                    "and operating point in common"
                 )
-                raise ConfigError(msg)
+                hint = "audit both with the same --by and --operating-point"
+                raise ConfigError(msg, hint)
             _add_verdicts(rows, options)
             for row in rows:
                 builders["changes"].add(**key, **row)
@@ -213,8 +214,9 @@ class _Release(NamedTuple):
         """Raises DataError if it has no intervals."""
         audit = loaded_audit(source)
         if not audit.record["options"]["intervals"] or not len(audit.verdicts):
-            msg = f"{name}: has no intervals, as of --no-intervals or counts; audit scores again"
-            raise DataError(msg)
+            msg = f"{name}: has no intervals, as of --no-intervals or counts"
+            hint = "audit scores again"
+            raise DataError(msg, hint)
         return cls(name, audit)
 
     def rates(self, system: Row) -> dict[tuple[str, ...], ReleaseRate]:
@@ -292,11 +294,9 @@ def _matching_systems(releases: Sequence[_Release]) -> list[list[Row]]:
     ]
     if not shared_names:
         system_lists = "; ".join(", ".join(systems) for systems in systems_by_name)
-        msg = (
-            f"no system is in all of the audits ({system_lists}); call it by one name, for example "
-            "NAME=FILE"
-        )
-        raise ConfigError(msg)
+        msg = f"no system is in all of the audits ({system_lists})"
+        hint = "call it by one name, for example NAME=FILE"
+        raise ConfigError(msg, hint)
     return [[systems[name] for systems in systems_by_name] for name in shared_names]
 
 

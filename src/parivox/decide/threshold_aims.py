@@ -75,10 +75,8 @@ def parse_aim(text: str, cost_model: CostModel) -> ThresholdAim:
         if aim.lower().startswith(rule):
             common_rule, point_text = rule, point_rule + aim[len(rule) :]
     if point_text.lower().split("=")[0].split(":")[0] not in {"fpr", "fnr", "min-cdet"}:
-        msg = (
-            f"--aim {text!r} is not known; write fpr=X, fnr=X, min-cdet, min-cdet:COST, max-fpr=X "
-            "or least-worst"
-        )
-        raise ConfigError(msg)
+        msg = f"--aim {text!r} is not known"
+        hint = "write fpr=X, fnr=X, min-cdet, min-cdet:COST, max-fpr=X or least-worst"
+        raise ConfigError(msg, hint)
     operating_point = parse_point(point_text, [cost_model])
     return ThresholdAim(aim, operating_point, common_rule, operating_point.cost or cost_model)

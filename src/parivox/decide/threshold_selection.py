@@ -194,8 +194,9 @@ class Thresholds(NotebookView):
         """
         similarities = np.asarray(scores, dtype=np.float64) * (-1 if self.is_distance else 1)
         if np.isnan(similarities).any():
-            msg = "scores: hold NaN, which is neither accepted nor rejected; leave such trials out"
-            raise DataError(msg)
+            msg = "scores: hold NaN, which is neither accepted nor rejected"
+            hint = "leave such trials out"
+            raise DataError(msg, hint)
         group_thresholds = self.apart
         thresholds = np.full(similarities.shape, self.record["common"], dtype=np.float64)
         if groups is not None:
@@ -203,8 +204,9 @@ class Thresholds(NotebookView):
             for name, threshold in group_thresholds.items():
                 thresholds[np.asarray(groups, dtype=object) == name] = threshold
         elif group_thresholds:
-            msg = f"groups by {self.record['by']} have thresholds of their own; give groups="
-            raise DataError(msg)
+            msg = f"groups by {self.record['by']} have thresholds of their own"
+            hint = "give groups="
+            raise DataError(msg, hint)
         return (similarities >= thresholds).astype(np.int64)
 
     @check_arguments
@@ -383,16 +385,13 @@ def _fit(
             if n_excluded:
                 condition = f" without the speakers of {n_excluded} of {trials.n_folds} folds"
             words = import_module(CATALOGUE_MODULE).cell_text(reason)
-            msg = (
-                f"{trial_set.name}: no threshold for {aim.text} can be found{condition} "
-                f"({words}); give trials of more speakers, or another --aim"
-            )
-            raise DataError(msg)
+            msg = f"{trial_set.name}: no threshold for {aim.text} can be found{condition} ({words})"
+            hint = "give trials of more speakers, or another --aim"
+            raise DataError(msg, hint)
     if not (trials.n_enrolled.sum(axis=-1) > 0).all(axis=0).any():
-        msg = (
-            f"{trial_set.name}: no group has trials of both classes; choose another --by or --side"
-        )
-        raise DataError(msg)
+        msg = f"{trial_set.name}: no group has trials of both classes"
+        hint = "choose another --by or --side"
+        raise DataError(msg, hint)
     reasons = reasons_too_small(trials, aim)
     is_fitted = np.array([not reason for reason in reasons])
     with stage("fitting thresholds"):

@@ -100,11 +100,9 @@ def check_decoders() -> None:
         try:
             import_module(name)
         except (ImportError, OSError) as error:
-            msg = (
-                f"recordings need {name}, which cannot be loaded ({error}); "
-                "install it with: pip install 'parivox[audio]'"
-            )
-            raise ConfigError(msg) from error
+            msg = f"recordings need {name}, which cannot be loaded ({error})"
+            hint = "install it with: pip install 'parivox[audio]'"
+            raise ConfigError(msg, hint) from error
 
 
 def _decode_checked(recording: Excerpt, rate: int, least: float, longest: float) -> Decoded:

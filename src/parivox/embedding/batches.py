@@ -120,11 +120,9 @@ def embed_batch(
     # Shapes are compared here, before anything is stored: a store is one array.
     shapes = {vector.shape for vector in vectors.values()}
     if len(shapes) > 1:
-        msg = (
-            f"{system.name}: makes embeddings of different shapes, {sorted(shapes)}; a system must "
-            "make embeddings of one shape"
-        )
-        raise DataError(msg)
+        msg = f"{system.name}: makes embeddings of different shapes, {sorted(shapes)}"
+        hint = "a system must make embeddings of one shape"
+        raise DataError(msg, hint)
     no_vectors = np.empty((0, 1, 0), dtype=np.float32)
     stacked = (
         np.stack([vectors[recording_index] for recording_index in rows]) if rows else no_vectors
@@ -155,9 +153,10 @@ def _embed_or_explain(
         if all(isinstance(waveform, Decoded) for waveform in results_one_by_one.values()):
             msg = (
                 f"{system.name}: raised {type(cause).__name__} for {len(waveforms)} recordings in "
-                f"turn: {str(cause)[:300]}; try parivox systems check"
+                f"turn: {str(cause)[:300]}"
             )
-            raise DataError(msg) from error
+            hint = "try parivox systems check"
+            raise DataError(msg, hint) from error
         return results_one_by_one
     results: dict[int, Vector | Decoded] = {}
     for position, vector in zip(waveforms, stacked_vectors, strict=True):
@@ -176,7 +175,8 @@ def _embed_checked(system: EmbeddingSystem, waveforms: list[Vector]) -> Vector:
     if vectors.ndim != 3 or len(vectors) != len(waveforms) or not vectors.size:
         msg = (
             f"{system.name}: made embeddings of shape {vectors.shape} of {len(waveforms)} "
-            "recordings; it must make (recording, crop, dimension)"
+            "recordings"
         )
-        raise DataError(msg)
+        hint = "it must make (recording, crop, dimension)"
+        raise DataError(msg, hint)
     return vectors

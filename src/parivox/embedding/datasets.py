@@ -39,11 +39,9 @@ def unpack_recordings(source: Any, name: str) -> tuple[pl.DataFrame, ScratchFold
     if not audio_columns:
         return None
     if len(audio_columns) > 1:
-        msg = (
-            f"{name}: columns {audio_columns[0]!r} and {audio_columns[1]!r} both contain "
-            "audio; take one out"
-        )
-        raise DataError(msg)
+        msg = f"{name}: columns {audio_columns[0]!r} and {audio_columns[1]!r} both contain audio"
+        hint = "take one out"
+        raise DataError(msg, hint)
     folder, tables, row = ScratchFolder(), [], 0
     while chunk is not None:
         files, ids = [], []
@@ -111,6 +109,7 @@ def _write_cell(
                 if original_path
                 else "contains no audio"
             )
-            msg = f"{location}: {what_is_missing}; give the dataset with its recordings"
-            raise DataError(msg)
+            msg = f"{location}: {what_is_missing}"
+            hint = "give the dataset with its recordings"
+            raise DataError(msg, hint)
     return None if original_path is None else str(original_path)

@@ -202,8 +202,9 @@ def embed(
     if ray is not None:
         check_address(ray)
         if workers is not None:
-            msg = "--ray and --workers both set where recordings are embedded; give one of them"
-            raise ConfigError(msg)
+            msg = "--ray and --workers both set where recordings are embedded"
+            hint = "give one of them"
+            raise ConfigError(msg, hint)
     choice = parse_channel(channel)
     check_decoders()
     with stage("reading which recordings there are"):
@@ -224,11 +225,9 @@ def embed(
     with stage("loading the system"):
         loaded = load()
     if not isinstance(loaded, EmbeddingSystem):
-        msg = (
-            f"{loaded.name}: compares recordings itself and makes no embeddings; use it with "
-            "parivox score"
-        )
-        raise ConfigError(msg)
+        msg = f"{loaded.name}: compares recordings itself and makes no embeddings"
+        hint = "use it with parivox score"
+        raise ConfigError(msg, hint)
     options = {"longest_seconds": longest_seconds}
     runner: Runner = Processes(workers or processor_count())
     if ray is not None:
@@ -543,8 +542,9 @@ def _find_unfinished_run(path: Path) -> _PlannedBatches | None:
         about = json.loads((path / PLAN).read_text(encoding="utf-8"))
         return _PlannedBatches(path, pl.read_parquet(path / PLAN_TABLE), about)
     except (OSError, ValueError, RecursionError, pl.exceptions.PolarsError) as error:
-        msg = f"{path}: is not a plan of an unfinished run; delete this folder, and embed again"
-        raise DataError(msg) from error
+        msg = f"{path}: is not a plan of an unfinished run"
+        hint = "delete this folder, and embed again"
+        raise DataError(msg, hint) from error
 
 
 def _check_same_system(
@@ -566,10 +566,10 @@ def _check_same_system(
         msg = (
             f"{folder}: was made by {stored_about['system']['name']!r} with {key} "
             f"{old.get(differing_keys[0])!r}, and {new_about['system']['name']!r} has "
-            f"{new.get(differing_keys[0])!r}; such embeddings cannot be compared, so choose "
-            "another --out"
+            f"{new.get(differing_keys[0])!r}"
         )
-        raise DataError(msg)
+        hint = "such embeddings cannot be compared, so choose another --out"
+        raise DataError(msg, hint)
 
 
 def _nested_values(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:

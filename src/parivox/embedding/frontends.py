@@ -45,17 +45,16 @@ class FrontEnd:
         """Features (frame, bins) of mono samples (sample,) in [-1, 1]; too few are an error."""
         samples = np.asarray(waveform, dtype=np.float64)
         if samples.ndim != 1:
-            msg = (
-                f"the front end {self.name} got an array of shape {samples.shape}; "
-                "give it one channel, of shape (samples,)"
-            )
-            raise DataError(msg)
+            msg = f"the front end {self.name} got an array of shape {samples.shape}"
+            hint = "give it one channel, of shape (samples,)"
+            raise DataError(msg, hint)
         if samples.size < self.least_samples:
             msg = (
                 f"the front end {self.name} got {samples.size} samples and needs at least "
-                f"{self.least_samples}; leave out shorter recordings"
+                f"{self.least_samples}"
             )
-            raise DataError(msg)
+            hint = "leave out shorter recordings"
+            raise DataError(msg, hint)
         return self.features(samples).astype(np.float32, copy=False)
 
 

@@ -121,8 +121,8 @@ def _refuse(shared_audio: pl.DataFrame, longest: float, name: str) -> None:
         mend += (
             f"; {stored_names[0]} is of an earlier run: --prune takes out what is no longer named"
         )
-    msg = f"{name}: {recording} and {other_recording} contain the same audio{case_note}; {mend}"
-    raise DataError(msg)
+    msg = f"{name}: {recording} and {other_recording} contain the same audio{case_note}"
+    raise DataError(msg, mend)
 
 
 def _recording_name(row: dict[str, Any]) -> str:

@@ -130,8 +130,9 @@ def read_source(source: Any, *, columns: Mapping[str, str] | None = None) -> Sou
     else:
         recording_source = _read_table_source(source, name, path.parent, user_columns)
     if not recording_source.table.height:
-        msg = f"{name}: contains no recording; give a folder of audio files, or a table of them"
-        raise DataError(msg)
+        msg = f"{name}: contains no recording"
+        hint = "give a folder of audio files, or a table of them"
+        raise DataError(msg, hint)
     recording_source = replace(recording_source, table=recording_source.table.sort("utterance"))
     _check_ids(recording_source.table, name)
     paths = recording_source.table["path"].unique(maintain_order=True)
@@ -141,11 +142,8 @@ def read_source(source: Any, *, columns: Mapping[str, str] | None = None) -> Sou
         mend = "check the paths, which are relative to the table, or take the rows out"
         if os.path.isfile(missing[0].replace("\\", "/")):  # noqa: PTH113
             mend = "it is there with slashes in the place of backslashes, so write slashes"
-        msg = (
-            f"{name}: {len(missing):,} of {len(paths):,} files are missing, first {missing[0]!r}; "
-            f"{mend}"
-        )
-        raise DataError(msg)
+        msg = f"{name}: {len(missing):,} of {len(paths):,} files are missing, first {missing[0]!r}"
+        raise DataError(msg, mend)
     return recording_source
 
 
@@ -154,11 +152,9 @@ def _checked_roles(columns: Mapping[str, str] | None) -> Mapping[str, str]:
     known_roles = [role for role in COLUMNS if role != "path"]
     unknown_roles = [role for role in columns or {} if role not in known_roles]
     if unknown_roles:
-        msg = (
-            f"--columns {unknown_roles[0]}: is not a role of a recording; choose from "
-            f"{', '.join(known_roles)}"
-        )
-        raise ConfigError(msg)
+        msg = f"--columns {unknown_roles[0]}: is not a role of a recording"
+        hint = f"choose from {', '.join(known_roles)}"
+        raise ConfigError(msg, hint)
     return columns or {}
 
 
@@ -169,17 +165,16 @@ def _check_ids(table: pl.DataFrame, name: str) -> None:
         repeated_id = repeated["utterance"][0]
         count = repeated["utterance"].n_unique()
         count_note = f" ({count:,} such ids)" if count > 1 else ""
-        msg = (
-            f"{name}: utterance {repeated_id!r} occurs twice{count_note}; give each "
-            "recording its own id"
-        )
-        raise DataError(msg)
+        msg = f"{name}: utterance {repeated_id!r} occurs twice{count_note}"
+        hint = "give each recording its own id"
+        raise DataError(msg, hint)
 
 
 def _read_kaldi_source(scp: Path, name: str, user_columns: Mapping[str, str]) -> Source:
     if user_columns:
-        msg = f"{name}: is a Kaldi list, which has no columns; leave --columns out, or give a table"
-        raise ConfigError(msg)
+        msg = f"{name}: is a Kaldi list, which has no columns"
+        hint = "leave --columns out, or give a table"
+        raise ConfigError(msg, hint)
     table = pl.DataFrame(read_data_folder(scp), schema=COLUMNS)
     return Source(name, table, speaker_by="utt2spk" if table["speaker"].count() else "")
 
@@ -246,8 +241,9 @@ def _find_recordings(folder: Path) -> tuple[dict[str, str], int]:
     for path in _walk_files(str(folder), frozenset()):
         inside = path[len(str(folder).rstrip("/")) :].lstrip("/")
         if not inside.isprintable() and any("\ud800" <= c <= "\udfff" for c in inside):
-            msg = f"{path}: its name is not in UTF-8; rename it"
-            raise DataError(msg)
+            msg = f"{path}: its name is not in UTF-8"
+            hint = "rename it"
+            raise DataError(msg, hint)
         file = inside.rpartition("/")[2]
         if file.startswith(".") or file.rpartition(".")[2].lower() not in SOUNDS:
             passed_over += not file.startswith(".")
@@ -262,8 +258,9 @@ def _walk_files(folder: str, above: frozenset[tuple[int, int]]) -> Iterator[str]
         stat = os.stat(folder)  # noqa: PTH116 - any bytes may be a name
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
-        msg = f"{folder}: cannot be read ({error.strerror}); make it readable, or leave it out"
-        raise DataError(msg) from error
+        msg = f"{folder}: cannot be read ({error.strerror})"
+        hint = "make it readable, or leave it out"
+        raise DataError(msg, hint) from error
     key = (stat.st_dev, stat.st_ino)
     # The same folder above itself is a link in a circle.
     if key in above:
@@ -317,9 +314,10 @@ def _read_table_source(
     if reserved_columns:
         msg = (
             f"{name}: column {reserved_columns[0]!r}: begins with an underscore, which is reserved "
-            "for Parivox; rename it"
+            "for Parivox"
         )
-        raise DataError(msg)
+        hint = "rename it"
+        raise DataError(msg, hint)
     table = table.with_columns(
         **{role: _numeric_column(full_table, c, role, name) for role, c in numbers.items() if c},
         path=pl.Series([os.path.join(folder, file) for file in table["file"]], dtype=pl.String),  # noqa: PTH118 - a million paths
@@ -335,8 +333,9 @@ def _read_table_source(
     if empty_excerpts.height:
         row, start, end = empty_excerpts.select("row", "start", "end").row(0)
         begin = "its beginning" if start is None else f"start {start:g}"
-        msg = f"{name}, row {row}: end {end:g} is not after {begin}; correct it"
-        raise DataError(msg)
+        msg = f"{name}, row {row}: end {end:g} is not after {begin}"
+        hint = "correct it"
+        raise DataError(msg, hint)
     speaker = columns["speaker"]
     return Source(
         source_name,
@@ -473,8 +472,9 @@ def read_data_folder(scp: Path) -> list[dict[str, object]]:
     files = {}
     for number, key, value in numbered_lines(scp, 2):
         if key in files:
-            msg = f"{scp}: line {number}: recording {key!r} occurs twice; keep one"
-            raise DataError(msg)
+            msg = f"{scp}: line {number}: recording {key!r} occurs twice"
+            hint = "keep one"
+            raise DataError(msg, hint)
         files[key] = _resolve_scp_line(scp, number, value)
     segments, owners = scp.with_name("segments"), scp.with_name("utt2spk")
     speaker = (
@@ -487,10 +487,9 @@ def read_data_folder(scp: Path) -> list[dict[str, object]]:
         for number, key, value in numbered_lines(segments, 4):
             recording_id, start, end = value.split()[:3]
             if recording_id not in files:
-                msg = (
-                    f"{segments}: line {number}: recording {recording_id!r} is not in {scp}; add it"
-                )
-                raise DataError(msg)
+                msg = f"{segments}: line {number}: recording {recording_id!r} is not in {scp}"
+                hint = "add it"
+                raise DataError(msg, hint)
             try:
                 excerpt = {"start": float(start), "end": None if float(end) < 0 else float(end)}
             except ValueError:
@@ -502,8 +501,9 @@ def read_data_folder(scp: Path) -> list[dict[str, object]]:
     if speaker:
         for row in recordings:
             if row["utterance"] not in speaker:
-                msg = f"{owners}: has no line for {row['utterance']!r}; add its speaker"
-                raise DataError(msg)
+                msg = f"{owners}: has no line for {row['utterance']!r}"
+                hint = "add its speaker"
+                raise DataError(msg, hint)
             row["speaker"] = speaker[str(row["utterance"])]
     return recordings
 
@@ -517,10 +517,10 @@ def _resolve_scp_line(scp: Path, number: int, value: str) -> dict[str, object]:
         except ValueError as error:
             msg = (
                 f"{scp}: line {number}: its pipe does more than unpack a file with sph2pipe, flac, "
-                f"sox or ffmpeg, and is not run: {error}; run it yourself, and name the file that "
-                "it writes"
+                f"sox or ffmpeg, and is not run: {error}"
             )
-            raise DataError(msg) from error
+            hint = "run it yourself, and name the file that it writes"
+            raise DataError(msg, hint) from error
     path = Path(value)
     if not path.is_absolute() and not path.exists():
         path = scp.parent / value
@@ -532,8 +532,9 @@ def with_stat(recordings: pl.DataFrame) -> pl.DataFrame:
     try:
         stats = [os.stat(path) for path in recordings["path"]]  # noqa: PTH116 - a million paths
     except OSError as error:
-        msg = f"{error.filename}: has been removed ({error.strerror}); run the same command again"
-        raise DataError(msg) from error
+        msg = f"{error.filename}: has been removed ({error.strerror})"
+        hint = "run the same command again"
+        raise DataError(msg, hint) from error
     return recordings.with_columns(
         _size=pl.Series([stat.st_size for stat in stats], dtype=pl.Int64),
         _modified=pl.Series([stat.st_mtime_ns for stat in stats], dtype=pl.Int64),
@@ -567,8 +568,9 @@ def parse_channel(value: int | str | None) -> int | str | None:
     word = str(value).strip().lower()
     number = CHANNELS.get(word, int(word) if word.isdecimal() else 0)
     if number < 1 and word != "mix":
-        msg = f"--channel is {value}; give a number from 1 on, left, right, mix or each"
-        raise ConfigError(msg)
+        msg = f"--channel is {value}"
+        hint = "give a number from 1 on, left, right, mix or each"
+        raise ConfigError(msg, hint)
     return number
 
 

@@ -88,8 +88,9 @@ class Store:
         try:
             vectors: NDArray[np.float32] = np.load(path, mmap_mode="r")
         except (OSError, ValueError) as error:
-            msg = f"{path}: cannot be read ({_short(error)}); embed again into another folder"
-            raise DataError(msg) from error
+            msg = f"{path}: cannot be read ({_short(error)})"
+            hint = "embed again into another folder"
+            raise DataError(msg, hint) from error
         if vectors.dtype != np.float32 or vectors.ndim != 3:
             msg = (
                 f"{path}: contains {vectors.dtype} of shape {vectors.shape}, but must contain "
@@ -121,17 +122,13 @@ def find_store(path: Path) -> Store | None:
             check_decodes(UndecodedTable(str(table_path), "parquet", table_path))
             table = pl.read_parquet(table_path)
     except (*_UNREADABLE, *ENGINE_ERRORS) as error:
-        msg = (
-            f"{path}: is not a complete store of embeddings ({_short(error)}); embed again "
-            "elsewhere"
-        )
-        raise DataError(msg) from error
+        msg = f"{path}: is not a complete store of embeddings ({_short(error)})"
+        hint = "embed again elsewhere"
+        raise DataError(msg, hint) from error
     if version != VERSION:
-        msg = (
-            f"{path}: is a store of version {version!r}, and this Parivox writes {VERSION}; "
-            "embed again into another folder"
-        )
-        raise DataError(msg)
+        msg = f"{path}: is a store of version {version!r}, and this Parivox writes {VERSION}"
+        hint = "embed again into another folder"
+        raise DataError(msg, hint)
     return Store(path, table, about)
 
 
@@ -152,8 +149,8 @@ def open_store(path: str | os.PathLike[str]) -> Store:
             else "is not a store"
         )
         mend = "run it again to finish it" if unfinished else "make one with parivox embed"
-        msg = f"{path}: {state} of embeddings; {mend}"
-        raise DataError(msg)
+        msg = f"{path}: {state} of embeddings"
+        raise DataError(msg, mend)
     return store
 
 
@@ -165,18 +162,21 @@ def check_store(path: str | os.PathLike[str]) -> Store:
         try:
             digest = disk.sha256_of(current_path(store.path, name))
         except OSError as error:
-            msg = f"{store.path / name}: cannot be read ({error.strerror}); embed again elsewhere"
-            raise DataError(msg) from error
+            msg = f"{store.path / name}: cannot be read ({error.strerror})"
+            hint = "embed again elsewhere"
+            raise DataError(msg, hint) from error
         if digest != written:
             msg = (
                 f"{current_path(store.path, name)}: its sha256 is {digest[:12]}..., and that of "
-                f"what was written {written[:12]}...; embed again into another folder"
+                f"what was written {written[:12]}..."
             )
-            raise DataError(msg)
+            hint = "embed again into another folder"
+            raise DataError(msg, hint)
     rows = store.table.filter(pl.col("row") >= 0)["row"]
     if not np.array_equal(rows.to_numpy(), np.arange(len(store.vectors))):
-        msg = f"{path}: its recordings do not match its embeddings; embed again into another folder"
-        raise DataError(msg)
+        msg = f"{path}: its recordings do not match its embeddings"
+        hint = "embed again into another folder"
+        raise DataError(msg, hint)
     return store
 
 
@@ -282,8 +282,9 @@ def locked_store(path: Path) -> Iterator[None]:
     with explain_store_errors(path), contextlib.ExitStack() as lock:
         path.mkdir(parents=True, exist_ok=True)
         if not disk.lock_folder(path, lock):
-            msg = f"{path}: another process is writing to it; wait for it, or choose another --out"
-            raise DataError(msg)
+            msg = f"{path}: another process is writing to it"
+            hint = "wait for it, or choose another --out"
+            raise DataError(msg, hint)
         # A run may have been killed while it moved a store that is whole into its place.
         disk.finish_move(path)
         _check_no_foreign_files(path)
@@ -305,12 +306,9 @@ def _check_no_foreign_files(path: Path) -> None:
             name.startswith(disk.HIDDEN_PREFIX) or (is_begun and name == PLAN_TABLE)
             for name in names
         ):
-            msg = (
-                f"{path}: contains {entry_path.name!r} and is not a store of embeddings; give "
-                "--out a new or an "
-                "empty folder, so that nothing in it is lost"
-            )
-            raise DataError(msg)
+            msg = f"{path}: contains {entry_path.name!r} and is not a store of embeddings"
+            hint = "give --out a new or an empty folder, so that nothing in it is lost"
+            raise DataError(msg, hint)
 
 
 def _short(error: Exception) -> str:

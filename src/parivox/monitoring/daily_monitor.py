@@ -241,16 +241,19 @@ def monitor(
     name = os.fsdecode(options.state)
     if scores is None:
         if options.new:
-            msg = "--new: begins a stream with the trials of a day; name their file"
-            raise ConfigError(msg)
+            msg = "--new: begins a stream with the trials of a day"
+            hint = "name their file"
+            raise ConfigError(msg, hint)
         stream = read_stream(name)
         if stream is None:
-            msg = f"--state {name}: file not found; check the path"
-            raise ConfigError(msg)
+            msg = f"--state {name}: file not found"
+            hint = "check the path"
+            raise ConfigError(msg, hint)
         return _monitor_of(stream, group_tests(stream), {})
     if options.new_key is not None and not options.new:
-        msg = "--new-key: is for a new stream; add --new, or give the stream's own --key"
-        raise ConfigError(msg)
+        msg = "--new-key: is for a new stream"
+        hint = "add --new, or give the stream's own --key"
+        raise ConfigError(msg, hint)
     with state_lock(name), key_file(options.key, options.new_key) as file:
         return _count_day(scores, replace(options, key=file, new_key=None), name)
 
@@ -260,17 +263,20 @@ def _count_day(scores: Any, options: MonitorOptions, name: str) -> Monitor:
     previous_sha256 = state_sha256(name)
     stream = read_stream(name)
     if stream is None and not options.new:
-        msg = f"--state {name}: file not found; check the path, or begin a stream with --new"
-        raise ConfigError(msg)
+        msg = f"--state {name}: file not found"
+        hint = "check the path, or begin a stream with --new"
+        raise ConfigError(msg, hint)
     if stream is not None and options.new:
-        msg = f"--state {name}: exists already; leave out --new, or name another file"
-        raise ConfigError(msg)
+        msg = f"--state {name}: exists already"
+        hint = "leave out --new, or name another file"
+        raise ConfigError(msg, hint)
     if options.key is None:
-        msg = (
-            "--key: is missing; name the file of the secret key for pseudonyms of speakers, or "
+        msg = "--key: is missing"
+        hint = (
+            "name the file of the secret key for pseudonyms of speakers, or "
             "make one with --new-key FILE"
         )
-        raise ConfigError(msg)
+        raise ConfigError(msg, hint)
     kdf = KDF if stream is None else stream.settings.get("kdf", NO_KDF)
     site = SiteKey.read(options.key, kdf)
     trial_set, grouping = _read_trials(scores, options)
@@ -303,14 +309,13 @@ def _read_trials(scores: Any, options: MonitorOptions) -> tuple[TrialSet, Groupi
     gathered = read_one_system(scores, options, "who come again; give the trials", may_lack=True)
     trial_set, (grouping,) = gathered.only_list, gathered.groupings
     if not trial_set.has_decisions:
-        msg = (
-            f"{trial_set.name}: contains scores and no decisions; give a column of decisions "
-            "(accept, reject), or of the threshold of each trial"
-        )
-        raise DataError(msg)
+        msg = f"{trial_set.name}: contains scores and no decisions"
+        hint = "give a column of decisions (accept, reject), or of the threshold of each trial"
+        raise DataError(msg, hint)
     if grouping.speaker_codes is None:
-        msg = f"--by {grouping.name}: is not an attribute of speakers; name one from --speakers"
-        raise ConfigError(msg)
+        msg = f"--by {grouping.name}: is not an attribute of speakers"
+        hint = "name one from --speakers"
+        raise ConfigError(msg, hint)
     return trial_set, grouping
 
 
@@ -363,12 +368,14 @@ def _baseline_rates(path: str | os.PathLike[str], grouping: Grouping) -> dict[st
     rows = audit.groups.subset(grouping=grouping.name, metric="fnr", within="").rows()
     if not rows:
         groupings = ", ".join(audit.record["groupings"])
-        msg = f"{name}: has FNR by {groupings}, not by {grouping.name}; name one of these with --by"
-        raise ConfigError(msg)
+        msg = f"{name}: has FNR by {groupings}, not by {grouping.name}"
+        hint = "name one of these with --by"
+        raise ConfigError(msg, hint)
     systems = list(dict.fromkeys((row["system"], row["list"]) for row in rows))
     if len(systems) > 1:
-        msg = f"{name}: is of {len(systems)} systems or lists; give an audit of one"
-        raise ConfigError(msg)
+        msg = f"{name}: is of {len(systems)} systems or lists"
+        hint = "give an audit of one"
+        raise ConfigError(msg, hint)
     point = rows[0]["operating_point"]
     return {
         row["group"]: [row["value"], row["se"]]
@@ -380,15 +387,17 @@ def _baseline_rates(path: str | os.PathLike[str], grouping: Grouping) -> dict[st
 def _check_same_settings(fixed: Mapping[str, Any], current: Mapping[str, Any], name: str) -> None:
     """Refuse settings that differ from those of the stream; groups may have been added."""
     if fixed["site"] != current["site"]:
-        msg = f"--state {name}: was begun with another key; give that --key, or another --state"
-        raise ConfigError(msg)
+        msg = f"--state {name}: was begun with another key"
+        hint = "give that --key, or another --state"
+        raise ConfigError(msg, hint)
     for setting in ("by", "limit", "baseline", "alpha", "margin", "day_sd", "impostors"):
         if fixed[setting] != current[setting]:
             fixed_text = "other rates" if setting == "baseline" else fixed[setting]
             option = f"--{setting.replace('_', '-')}"
             beginning = f"without {option}" if fixed_text is None else f"with {option} {fixed_text}"
-            msg = f"--state {name}: was begun {beginning}; give the same, or begin another --state"
-            raise ConfigError(msg)
+            msg = f"--state {name}: was begun {beginning}"
+            hint = "give the same, or begin another --state"
+            raise ConfigError(msg, hint)
 
 
 def _day_of_trials(options: MonitorOptions, name: str) -> date:
@@ -399,8 +408,8 @@ def _day_of_trials(options: MonitorOptions, name: str) -> date:
         return date.fromisoformat(text)
     except ValueError:
         problem = f"--day {options.day}: is not a date" if options.day else f"{name}: has no day"
-        msg = f"{problem}; give one, for example --day 2026-11-22"
-        raise ConfigError(msg) from None
+        hint = "give one, for example --day 2026-11-22"
+        raise ConfigError(problem, hint) from None
 
 
 def _count_trials(
@@ -427,8 +436,9 @@ def _count_trials(
         errors += np.bincount(speaker, is_error, minlength=n_speakers).astype(np.int64)
     used_speakers = np.flatnonzero(trials)
     if not used_speakers.size:
-        msg = f"{trial_set.name}: contains no genuine trial with a decision; give those of the day"
-        raise DataError(msg)
+        msg = f"{trial_set.name}: contains no genuine trial with a decision"
+        hint = "give those of the day"
+        raise DataError(msg, hint)
     group_codes = {group: i for i, group in enumerate(groups)}
     # the last code is that of speakers in no group, whose index in the grouping is -1
     codes = np.array([*(group_codes.get(group, -1) for group in grouping.groups), -1])

@@ -137,35 +137,34 @@ class Stream:
         """
         for counted_day in self.days:
             if counted_day["day"] == day.isoformat():
-                msg = f"{name}: {day} is counted already; leave it out, or name its --day"
-                raise ConfigError(msg)
+                msg = f"{name}: {day} is counted already"
+                hint = "leave it out, or name its --day"
+                raise ConfigError(msg, hint)
             if counted_day["sha256"] == sha256:
                 msg = (
                     f"{name}: these are the trials of {counted_day['day']}, which are counted "
-                    f"already; give those of {day}"
+                    "already"
                 )
-                raise ConfigError(msg)
+                hint = f"give those of {day}"
+                raise ConfigError(msg, hint)
         last_day = max(self.dates, default=day - timedelta(days=1))
         if day < last_day:
-            msg = (
-                f"{name}: {day} comes before {last_day}, the last day counted; days are counted in "
-                "order, so begin a new --state with the earliest"
-            )
-            raise ConfigError(msg)
+            msg = f"{name}: {day} comes before {last_day}, the last day counted"
+            hint = "days are counted in order, so begin a new --state with the earliest"
+            raise ConfigError(msg, hint)
         n_missing = (day - last_day).days - 1
         if n_missing > _MAX_MISSING_DAYS:
-            msg = (
-                f"{name}: {day} is {n_missing + 1:,} days after {last_day}, the last one counted; "
-                "check the date, or begin a new --state"
-            )
-            raise ConfigError(msg)
+            msg = f"{name}: {day} is {n_missing + 1:,} days after {last_day}, the last one counted"
+            hint = "check the date, or begin a new --state"
+            raise ConfigError(msg, hint)
         if n_missing and not skipped:
             first_missing = last_day + timedelta(days=1)
-            msg = (
-                f"{name}: {first_missing} is missing, the day after the last one counted; count it "
+            msg = f"{name}: {first_missing} is missing, the day after the last one counted"
+            hint = (
+                "count it "
                 f"first, or declare {_days_text(n_missing)} as without data, with --skipped"
             )
-            raise ConfigError(msg)
+            raise ConfigError(msg, hint)
 
     def with_day(self, new: Day) -> tuple[Stream, int]:
         """Return the stream with one more day, and the number of speakers whose group differs.
@@ -251,11 +250,9 @@ class Stream:
         compact_arrays = {name: _compact(array) for name, array in arrays.items()}
         with explain_write_errors(str(path)), atomic_file(path) as hidden_file:
             if state_sha256(path) != previous_sha256:
-                msg = (
-                    f"--state {path}: another process has changed it since it was read; repeat "
-                    "the command"
-                )
-                raise ConfigError(msg)
+                msg = f"--state {path}: another process has changed it since it was read"
+                hint = "repeat the command"
+                raise ConfigError(msg, hint)
             with zipfile.ZipFile(hidden_file, "w", zipfile.ZIP_DEFLATED) as file:
                 file.writestr("state.json", json.dumps(head, ensure_ascii=False))
                 for name, array in compact_arrays.items():
@@ -287,8 +284,9 @@ def state_sha256(path: str | os.PathLike[str]) -> str | None:
     try:
         return sha256_of(file) if file.is_file() else None
     except OSError as error:
-        msg = f"{file}: cannot be read ({error.strerror}); check who may read it"
-        raise DataError(msg) from error
+        msg = f"{file}: cannot be read ({error.strerror})"
+        hint = "check who may read it"
+        raise DataError(msg, hint) from error
 
 
 def read_stream(path: str | os.PathLike[str]) -> Stream | None:
@@ -316,18 +314,21 @@ def read_stream(path: str | os.PathLike[str]) -> Stream | None:
             if version in _READABLE_VERSIONS:
                 arrays = _read_arrays(archive, version)
     except Exception as error:
-        msg = f"{path}: is not a state of parivox monitor, or damaged; name another with --state"
-        raise DataError(msg) from error
+        msg = f"{path}: is not a state of parivox monitor, or damaged"
+        hint = "name another with --state"
+        raise DataError(msg, hint) from error
     if version not in _READABLE_VERSIONS:
-        msg = f"{path}: is a state of another version of Parivox; begin a new one with --new"
-        raise DataError(msg)
+        msg = f"{path}: is a state of another version of Parivox"
+        hint = "begin a new one with --new"
+        raise DataError(msg, hint)
     try:
         head["settings"].setdefault("day_sd", DAY_SD)  # not in states of version 1
         check_state(head, arrays, MAX_START_WEEKS)
     except Exception as error:
         reason = str(error) if isinstance(error, ValueError) else type(error).__name__
-        msg = f"{path}: is a damaged state of parivox monitor ({reason}); restore a copy"
-        raise DataError(msg) from error
+        msg = f"{path}: is a damaged state of parivox monitor ({reason})"
+        hint = "restore a copy"
+        raise DataError(msg, hint) from error
     return Stream(head["settings"], head["days"], head["alarms"], **arrays)
 
 

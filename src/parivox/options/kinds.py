@@ -111,7 +111,9 @@ class Option:
         return words
 
     def _refuse(self, rejected: Any, expected: str) -> ConfigError:
-        return ConfigError(f"{self.flag} is {rejected!r}; give {expected}")
+        msg = f"{self.flag} is {rejected!r}"
+        hint = f"give {expected}"
+        return ConfigError(msg, hint)
 
 
 def _value_text(setting: Any) -> str:
@@ -149,8 +151,9 @@ class Flag(Option):
     def check(self, setting: Any) -> bool:
         """Return the setting; refuse everything but True and False."""
         if not isinstance(setting, bool):
-            msg = f"{self.keyword}={setting!r} is neither True nor False; give one of them"
-            raise ConfigError(msg)
+            msg = f"{self.keyword}={setting!r} is neither True nor False"
+            hint = "give one of them"
+            raise ConfigError(msg, hint)
         return setting
 
     def parse(self, text: Any) -> bool:  # noqa: ARG002 - its presence says it
@@ -181,15 +184,17 @@ class Text(Option):
         if setting is None and self.default is None:
             return None
         if not isinstance(setting, str):
-            msg = f"{self.keyword}={setting!r} is not text; give one text, or leave it out"
-            raise ConfigError(msg)
+            msg = f"{self.keyword}={setting!r} is not text"
+            hint = "give one text, or leave it out"
+            raise ConfigError(msg, hint)
         self._check_known(setting)
         return setting
 
     def _check_known(self, text: str) -> None:
         if self.choices and text not in self.choices:
-            msg = f"{self.flag} {text!r} is not known; choose from {', '.join(self.choices)}"
-            raise ConfigError(msg)
+            msg = f"{self.flag} {text!r} is not known"
+            hint = f"choose from {', '.join(self.choices)}"
+            raise ConfigError(msg, hint)
 
 
 @frozen(kw_only=True)
@@ -218,8 +223,9 @@ class Texts(Text):
         repeated = [text for text in texts if texts.count(text) > 1]
         if repeated or (not texts and not self.may_be_empty):
             problem = f"{repeated[0]!r} twice" if repeated else "nothing"
-            msg = f"{self.flag} names {problem}; name each choice once"
-            raise ConfigError(msg)
+            msg = f"{self.flag} names {problem}"
+            hint = "name each choice once"
+            raise ConfigError(msg, hint)
         return texts
 
     def _texts(self, setting: Any) -> tuple[str, ...]:
@@ -228,8 +234,8 @@ class Texts(Text):
             if not isinstance(text, str):
                 problem = "is" if text is setting else f"contains {text!r}, which is"
                 remedy = f"give one, for example {self.keyword}={self.example!r}, or a list of such"
-                msg = f"{self.keyword}={setting!r} {problem} not text; {remedy}"
-                raise ConfigError(msg)
+                msg = f"{self.keyword}={setting!r} {problem} not text"
+                raise ConfigError(msg, remedy)
         return tuple(text.strip() for text in texts)
 
 
@@ -294,8 +300,9 @@ class Number(Option):
             alternative = f", or {self.zero_word}" if self.zero_word else ""
             raise self._refuse(text, f"{kind}{alternative}") from None
         if self.zero_word and number == 0:
-            msg = f"{self.flag} is 0; give {self.zero_word}, or {kind} of {self.name}"
-            raise ConfigError(msg)
+            msg = f"{self.flag} is 0"
+            hint = f"give {self.zero_word}, or {kind} of {self.name}"
+            raise ConfigError(msg, hint)
         return number
 
     def command_line_words(self, number: Any) -> list[str]:
@@ -338,8 +345,9 @@ class Weights(Option):
         weights: list[float] = []
         elements = as_tuple(setting)
         if not all(isinstance(element, (str, Real)) for element in elements):
-            msg = f"{self.flag}: {setting!r} contains no weights; give numbers from 0 to 1"
-            raise ConfigError(msg)
+            msg = f"{self.flag}: {setting!r} contains no weights"
+            hint = "give numbers from 0 to 1"
+            raise ConfigError(msg, hint)
         for text in ",".join(str(element) for element in elements).split(","):
             bound_texts = text.split(":")
             try:
@@ -367,11 +375,9 @@ class Weights(Option):
                 raise ConfigError(msg)
         unique_weights = tuple(dict.fromkeys(weights))
         if not all(0 <= weight <= 1 for weight in unique_weights):
-            msg = (
-                f"{self.flag} is given {list(unique_weights)}; weights lie between 0 and 1, "
-                "for example 0:1:0.05"
-            )
-            raise ConfigError(msg)
+            msg = f"{self.flag} is given {list(unique_weights)}"
+            hint = "weights lie between 0 and 1, for example 0:1:0.05"
+            raise ConfigError(msg, hint)
         return unique_weights
 
 
@@ -420,8 +426,9 @@ class NameMapping(Option):
                 )
                 raise ConfigError(msg)
             if role in columns_by_role:
-                msg = f"{self.flag} {text!r}: {role} is given twice; give each role one column"
-                raise ConfigError(msg)
+                msg = f"{self.flag} {text!r}: {role} is given twice"
+                hint = "give each role one column"
+                raise ConfigError(msg, hint)
             columns_by_role[role] = column
         return columns_by_role
 
@@ -520,8 +527,8 @@ class CommandOptions:
                 remedy = f"there are {', '.join(names)}"
                 if close_names:
                     remedy = f"did you mean {close_names[0]}?"
-                msg = f"{argument}= is not an option; {remedy}"
-                raise ConfigError(msg)
+                msg = f"{argument}= is not an option"
+                raise ConfigError(msg, remedy)
         return cls(**{names[argument]: setting for argument, setting in keywords.items()})
 
 

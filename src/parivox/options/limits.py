@@ -69,14 +69,16 @@ def parse_limits(texts: Sequence[str]) -> tuple[Limit, ...]:
         maximum = parse_maximum(maximum_text)
         metrics = RATIO_METRICS if maximum is not None and maximum[1] else LIMIT_METRICS
         if maximum is None or metric not in metrics:
-            msg = (
-                f"--limit: {text!r} is not RATE=MAX; use a form such as fnr=5%, fnr=0.05, "
+            msg = f"--limit: {text!r} is not RATE=MAX"
+            hint = (
+                "use a form such as fnr=5%, fnr=0.05, "
                 "fpr=1.5x (ratio to the reference) or fnr:f=5% (group f only). Rates: "
                 f"{', '.join(LIMIT_METRICS)}. Ratios: fnr, fpr, sfar"
             )
-            raise ConfigError(msg)
+            raise ConfigError(msg, hint)
         limits.append(Limit(metric, *maximum, group))
     if len(set(limits)) < len(limits):
-        msg = f"--limit names one limit twice: {list(texts)}; name each once"
-        raise ConfigError(msg)
+        msg = f"--limit names one limit twice: {list(texts)}"
+        hint = "name each once"
+        raise ConfigError(msg, hint)
     return tuple(limits)

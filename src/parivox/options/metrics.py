@@ -27,8 +27,9 @@ def _rates(texts: list[str]) -> list[float]:
         try:
             rates.append(float(text))
         except ValueError:
-            msg = f"--fpr {text!r} is not a rate; give a number between 0 and 1, for example 0.01"
-            raise ConfigError(msg) from None
+            msg = f"--fpr {text!r} is not a rate"
+            hint = "give a number between 0 and 1, for example 0.01"
+            raise ConfigError(msg, hint) from None
     return rates
 
 

@@ -31,15 +31,18 @@ class Rates(Number):
         if setting is None:
             return {}
         if not isinstance(setting, Mapping):
-            msg = f"{self.flag} is {setting!r}; give a mapping, for example {{'fnr': 0.1}}"
-            raise ConfigError(msg)
+            msg = f"{self.flag} is {setting!r}"
+            hint = "give a mapping, for example {'fnr': 0.1}"
+            raise ConfigError(msg, hint)
         for metric, number in setting.items():
             if metric not in METRICS:
-                msg = f"{self.flag} is given for {metric!r}; give it for fnr or fpr"
-                raise ConfigError(msg)
+                msg = f"{self.flag} is given for {metric!r}"
+                hint = "give it for fnr or fpr"
+                raise ConfigError(msg, hint)
             if not self.is_valid(number):
-                msg = f"{self.flag} {metric} is {number!r}; give {self.expected}"
-                raise ConfigError(msg)
+                msg = f"{self.flag} {metric} is {number!r}"
+                hint = f"give {self.expected}"
+                raise ConfigError(msg, hint)
         return dict(setting)
 
     def parse(self, texts: Any) -> dict[str, float]:
@@ -48,8 +51,9 @@ class Rates(Number):
         for assignment in texts:
             metric, _, number = (word.strip() for word in assignment.partition("="))
             if metric in numbers:
-                msg = f"{self.flag} of {metric} is given twice; give it once"
-                raise ConfigError(msg)
+                msg = f"{self.flag} of {metric} is given twice"
+                hint = "give it once"
+                raise ConfigError(msg, hint)
             try:
                 numbers[metric] = float(number)
             except ValueError:
@@ -150,8 +154,9 @@ class PlanOptions(CommandOptions):
         """Check every option, and that options which state the same agree."""
         super().__post_init__()
         if self.target_fpr is not None and self.rate.get("fpr", self.target_fpr) != self.target_fpr:
-            msg = "--target-fpr and --rate fpr differ; give one of them"
-            raise ConfigError(msg)
+            msg = "--target-fpr and --rate fpr differ"
+            hint = "give one of them"
+            raise ConfigError(msg, hint)
 
     def planned(self, metric: str) -> float | None:
         """Return the rate to plan for; None for the rate of the pilot."""

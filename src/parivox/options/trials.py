@@ -64,8 +64,9 @@ def _thresholds(texts: list[str]) -> dict[str, Any]:
             msg = f"--threshold {text!r} is not CHECK=NUMBER, for example --threshold G2=100"
             raise ConfigError(msg)
         if name in thresholds:
-            msg = f"--threshold of {name} is given twice; give it once"
-            raise ConfigError(msg)
+            msg = f"--threshold of {name} is given twice"
+            hint = "give it once"
+            raise ConfigError(msg, hint)
         thresholds[name] = threshold
     return thresholds
 

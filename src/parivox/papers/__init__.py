@@ -63,8 +63,9 @@ def run(
     """
     asked_numbers = {"table": table, "figure": figure, "claim": claim}
     if paper is None and any(asked_numbers.values()):
-        msg = f"a table, figure or claim is of one paper; name it: {', '.join(PAPERS)}"
-        raise ConfigError(msg)
+        msg = "a table, figure or claim is of one paper"
+        hint = f"name it: {', '.join(PAPERS)}"
+        raise ConfigError(msg, hint)
     names = PAPERS if paper is None else [paper]
     chosen_items = [item for name in names for item in _chosen_items(name, asked_numbers)]
     scores = Voxceleb1H.locate(data) if any(item.needs for item in chosen_items) else None
@@ -75,8 +76,9 @@ def run(
 def paper_named(name: str) -> Paper:
     """A paper by its name; that there is none is an error."""
     if name not in PAPERS:
-        msg = f"{name!r} is none of the papers; {name_hint(name, PAPERS)}"
-        raise ConfigError(msg)
+        msg = f"{name!r} is none of the papers"
+        hint = name_hint(name, PAPERS)
+        raise ConfigError(msg, hint)
     return PAPERS[name]
 
 
@@ -90,8 +92,9 @@ def _chosen_items(paper: str, asked_numbers: dict[str, str | None]) -> Iterator[
             continue
         items_by_number = {item.number: item for item in items if item.kind == kind}
         if number not in items_by_number:
-            msg = f"paper {paper} has no {kind} {number!r}; {name_hint(number, items_by_number)}"
-            raise ConfigError(msg)
+            msg = f"paper {paper} has no {kind} {number!r}"
+            hint = name_hint(number, items_by_number)
+            raise ConfigError(msg, hint)
         if items_by_number[number].compute is None:
             item = items_by_number[number]
             reason = f"it needs {item.needs}" if item.state == MISSING else f"it is {item.needs}"

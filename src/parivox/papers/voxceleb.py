@@ -77,18 +77,18 @@ class Voxceleb1H:
         if folder is None:
             package = find_spec("bt4vt")
             if package is None or package.origin is None:
-                msg = f"the scores of VoxCeleb1-H by two systems are not here; {_HINT}"
-                raise DataError(msg)
+                msg = "the scores of VoxCeleb1-H by two systems are not here"
+                raise DataError(msg, _HINT)
             folder = Path(package.origin).parent / "data"
         # the papers' figures only follow from these very files
         for name, sha256 in SHA256.items():
             path = Path(folder, name)
             if not path.is_file():
-                msg = f"{folder}: has no {name}; {_HINT}"
-                raise DataError(msg)
+                msg = f"{folder}: has no {name}"
+                raise DataError(msg, _HINT)
             if sha256_of(path) != sha256:
-                msg = f"{path}: is not the file of bt4vt 1.0.1; {_HINT}"
-                raise DataError(msg)
+                msg = f"{path}: is not the file of bt4vt 1.0.1"
+                raise DataError(msg, _HINT)
         return cls(Path(folder))
 
     def scores(self, *systems: str) -> dict[str, Path]:

@@ -325,14 +325,13 @@ def shortfalls(verdicts: Verdicts, rates: Rates, point: str) -> dict[str, list[S
 def check_speaker_ids(audit: Audit, speaker_ids: str) -> None:
     """Refuse an option that is not known, and to name speakers that the audit did not note."""
     if speaker_ids not in {"never", "offenders"}:
-        msg = f"--speaker-ids {speaker_ids!r} is not known; choose never or offenders"
-        raise ConfigError(msg)
+        msg = f"--speaker-ids {speaker_ids!r} is not known"
+        hint = "choose never or offenders"
+        raise ConfigError(msg, hint)
     if speaker_ids == "offenders" and audit.record["options"].get("speaker_ids") != "offenders":
-        msg = (
-            "--speaker-ids offenders: the audit contains no ids of speakers; audit again with "
-            "--speaker-ids offenders"
-        )
-        raise ConfigError(msg)
+        msg = "--speaker-ids offenders: the audit contains no ids of speakers"
+        hint = "audit again with --speaker-ids offenders"
+        raise ConfigError(msg, hint)
 
 
 def covers_same_groups(audit: Audit, filters: Row) -> bool:

@@ -149,8 +149,8 @@ def read_context(source: object) -> Context | None:
     hint = f"write lines such as '{_EXAMPLE}'"
     node, provenance = read_config_file(source, "context", "a context file", hint)
     if node is None or not node.content:
-        msg = f"{provenance['name']}: says nothing; {hint}"
-        raise ConfigError(msg)
+        msg = f"{provenance['name']}: says nothing"
+        raise ConfigError(msg, hint)
     mapping_text = json.dumps(_plain_content(node), sort_keys=True, ensure_ascii=False)
     mapping_sha256 = hashlib.sha256(mapping_text.encode()).hexdigest()
     return _context_of_node(node, provenance.get("sha256", mapping_sha256))
@@ -189,8 +189,9 @@ def _text_of_node(node: YamlNode, described_as: str) -> str:
     if isinstance(node.content, str):
         return node.content
     kind = "a list" if isinstance(node.content, list) else "a mapping"
-    msg = f"{node.location}: {described_as} is {kind}; write it as one text"
-    raise ConfigError(msg)
+    msg = f"{node.location}: {described_as} is {kind}"
+    hint = "write it as one text"
+    raise ConfigError(msg, hint)
 
 
 def _label_of_node(node: YamlNode, labelled_name: str) -> str:
@@ -198,17 +199,16 @@ def _label_of_node(node: YamlNode, labelled_name: str) -> str:
     words = _text_of_node(node, f"the label of {labelled_name!r}")
     if not words or len(words) > _MAX_LABEL_LENGTH:
         problem = f"has {len(words)} characters" if words else "is empty"
-        msg = (
-            f"{node.location}: the label of {labelled_name!r} {problem}; write 1 to "
-            f"{_MAX_LABEL_LENGTH}"
-        )
-        raise ConfigError(msg)
+        msg = f"{node.location}: the label of {labelled_name!r} {problem}"
+        hint = f"write 1 to {_MAX_LABEL_LENGTH}"
+        raise ConfigError(msg, hint)
     if joining_sign := next((sign for sign in words if sign in _JOINING_SIGNS), ""):
         msg = (
             f"{node.location}: the label of {labelled_name!r} contains {joining_sign!r}, which "
-            "joins names; write it in words"
+            "joins names"
         )
-        raise ConfigError(msg)
+        hint = "write it in words"
+        raise ConfigError(msg, hint)
     return words
 
 

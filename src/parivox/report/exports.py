@@ -167,11 +167,9 @@ def log_audit(
             client.set_terminated(run)
     except mlflow.exceptions.MlflowException as error:
         reason = str(error).partition(". ")[0]
-        msg = (
-            f"MLflow cannot log to {tracking_uri or 'the default tracking URI'} ({reason}); name "
-            "another tracking_uri, or, for a folder, set MLFLOW_ALLOW_FILE_STORE=true"
-        )
-        raise ConfigError(msg) from error
+        msg = f"MLflow cannot log to {tracking_uri or 'the default tracking URI'} ({reason})"
+        hint = "name another tracking_uri, or, for a folder, set MLFLOW_ALLOW_FILE_STORE=true"
+        raise ConfigError(msg, hint) from error
     return run
 
 

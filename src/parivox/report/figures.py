@@ -117,32 +117,30 @@ def check_figures(folder: str | os.PathLike[str], formats: Sequence[str] = FORMA
     unknown_formats = [file_format for file_format in formats if file_format not in FORMATS]
     if unknown_formats or not formats or isinstance(formats, str):
         unknown_text = repr(unknown_formats[0]) if unknown_formats else "nothing"
-        msg = (
-            f"--formats: {unknown_text} is not a format of figures; choose from "
-            f"{', '.join(FORMATS)}"
-        )
-        raise ConfigError(msg)
+        msg = f"--formats: {unknown_text} is not a format of figures"
+        hint = f"choose from {', '.join(FORMATS)}"
+        raise ConfigError(msg, hint)
     check_installed("figures", "vl_convert")
     text = os.fsdecode(folder)
     target = Path(os.path.realpath(text))
     try:
         if target.exists() and not target.is_dir():
-            msg = f"{text}: is a file, not a folder; name a folder that is new or empty"
-            raise ConfigError(msg)
+            msg = f"{text}: is a file, not a folder"
+            hint = "name a folder that is new or empty"
+            raise ConfigError(msg, hint)
         finish_move(target)
         foreign_files = _foreign_files(target) if target.is_dir() else []
         writable_folder = target if target.is_dir() else target.parent
         if not writable_folder.is_dir():
-            msg = f"{text}: there is no folder {writable_folder} to put it in; name another folder"
-            raise ConfigError(msg)
+            msg = f"{text}: there is no folder {writable_folder} to put it in"
+            hint = "name another folder"
+            raise ConfigError(msg, hint)
     except (OSError, ValueError) as error:
         raise write_error(text, error, "folder") from error
     if foreign_files:
-        msg = (
-            f"{text}: contains {foreign_files[0]!r}, which is not of an earlier report; name a "
-            "folder that is new or empty"
-        )
-        raise ConfigError(msg)
+        msg = f"{text}: contains {foreign_files[0]!r}, which is not of an earlier report"
+        hint = "name a folder that is new or empty"
+        raise ConfigError(msg, hint)
     if not os.access(writable_folder, os.W_OK | os.X_OK):
         raise write_error(text, PermissionError("permission denied"), "folder")
     return target

@@ -117,8 +117,9 @@ def check_reproduced(folder: str | os.PathLike[str]) -> None:
     """
     check_installed("charts", "altair", "vl_convert")
     if Path(folder).exists() and not Path(folder).is_dir():
-        msg = f"{os.fsdecode(folder)}: is a file, not a folder; name a folder"
-        raise ConfigError(msg)
+        msg = f"{os.fsdecode(folder)}: is a file, not a folder"
+        hint = "name a folder"
+        raise ConfigError(msg, hint)
 
 
 def write_reproduced(

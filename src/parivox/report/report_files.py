@@ -149,19 +149,22 @@ def check_table_names(table: str | Sequence[str], kind: str) -> tuple[str, ...]:
 
     for name in names:
         if name not in PAPER_TABLES:
-            msg = f"--table {name!r} is not known; {name_hint(name, PAPER_TABLES)}"
-            raise ConfigError(msg)
+            msg = f"--table {name!r} is not known"
+            hint = name_hint(name, PAPER_TABLES)
+            raise ConfigError(msg, hint)
     if kind not in {"markdown", "latex"}:
-        msg = f"--table chooses tables of markdown or latex, not of {kind}; leave it out"
-        raise ConfigError(msg)
+        msg = f"--table chooses tables of markdown or latex, not of {kind}"
+        hint = "leave it out"
+        raise ConfigError(msg, hint)
     return names
 
 
 def check_format(format: str) -> None:  # noqa: A002 - the option's word
     """Refuse a format of tables that is not known, or whose package is missing."""
     if format not in TABLES:
-        msg = f"--format {format!r} is not known; choose from {', '.join(TABLES)}"
-        raise ConfigError(msg)
+        msg = f"--format {format!r} is not known"
+        hint = f"choose from {', '.join(TABLES)}"
+        raise ConfigError(msg, hint)
     if format == "xlsx":
         check_installed("workbooks", "openpyxl", extra="xlsx")
 
@@ -174,11 +177,9 @@ def format_of(path: str | os.PathLike[str]) -> str:
     for name, ending in TABLES.items():
         if suffix == ending:
             return name
-    msg = (
-        f"{os.fsdecode(path)}: its name shows no format; end it with .html for a page, or "
-        f"{', '.join(TABLES.values())} for tables"
-    )
-    raise ConfigError(msg)
+    msg = f"{os.fsdecode(path)}: its name shows no format"
+    hint = f"end it with .html for a page, or {', '.join(TABLES.values())} for tables"
+    raise ConfigError(msg, hint)
 
 
 def check_installed(purpose: str, *packages: str, extra: str = "report") -> None:

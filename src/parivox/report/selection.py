@@ -85,8 +85,9 @@ def narrowed_audit(
 def _check_name(kind: str, name: str, known_names: Iterable[str], *, is_known: bool) -> None:
     """Refuse a name that the audit does not have."""
     if not is_known:
-        msg = f"no {kind} {name!r} in this audit; {name_hint(name, known_names)}"
-        raise ConfigError(msg)
+        msg = f"no {kind} {name!r} in this audit"
+        hint = name_hint(name, known_names)
+        raise ConfigError(msg, hint)
 
 
 def group_details(audit: Audit, groups: Sequence[str]) -> Group:

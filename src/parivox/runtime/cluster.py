@@ -91,24 +91,22 @@ class Cluster:
         n_tasks = min(cpus, gpus // self.gpus) if self.gpus else cpus
         if not n_tasks and time.monotonic() - last_answer_s > MAX_WAIT_S:
             lacking = "GPU, which --device cuda needs" if cpus else "processor"
-            msg = (
-                f"--ray {self.address}: no node has a {lacking}; add one; what is finished is kept"
-            )
-            raise ConfigError(msg)
+            msg = f"--ray {self.address}: no node has a {lacking}; add one"
+            hint = "what is finished is kept"
+            raise ConfigError(msg, hint)
         return max(n_tasks, 1)
 
 
 def check_address(address: str) -> str:
     """Return the address if it is one; raise an error if it is not, or if ray is not installed."""
     if address != AUTO_ADDRESS and not re.fullmatch(r"[^\s:/]+:\d{1,5}", address):
-        msg = (
-            f"--ray {address!r} is not an address of a cluster; give HOST:PORT, as `ray start "
-            "--head` names it, or nothing for this machine alone"
-        )
-        raise ConfigError(msg)
+        msg = f"--ray {address!r} is not an address of a cluster"
+        hint = "give HOST:PORT, as `ray start --head` names it, or nothing for this machine alone"
+        raise ConfigError(msg, hint)
     if find_spec("ray") is None:
-        msg = "--ray needs ray; install it with: pip install 'parivox[scale]'"
-        raise ConfigError(msg)
+        msg = "--ray needs ray"
+        hint = "install it with: pip install 'parivox[scale]'"
+        raise ConfigError(msg, hint)
     return address
 
 
@@ -138,8 +136,9 @@ def _connected(address: str) -> Iterator[Any]:
             _call_within(MAX_WAIT_S, partial(ray.init, **options))
     except Exception as error:  # whatever Ray raises: versions that differ, no room, no answer
         error_text = " ".join(str(error).split())[:300]
-        msg = f"--ray {address}: Ray cannot be reached or started ({error_text}); correct that"
-        raise ConfigError(msg) from error
+        msg = f"--ray {address}: Ray cannot be reached or started ({error_text})"
+        hint = "correct that"
+        raise ConfigError(msg, hint) from error
     try:
         yield ray
     finally:
@@ -153,11 +152,9 @@ def _check_answers(address: str) -> None:
         socket.create_connection((host, int(port)), timeout=MAX_WAIT_S / 4).close()
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        msg = (
-            f"--ray {address}: nothing answers there ({reason}); begin a cluster with `ray start "
-            "--head`, or give its address"
-        )
-        raise ConfigError(msg) from error
+        msg = f"--ray {address}: nothing answers there ({reason})"
+        hint = "begin a cluster with `ray start --head`, or give its address"
+        raise ConfigError(msg, hint) from error
 
 
 def _call_within(seconds: float, call: Callable[[], object]) -> None:
@@ -188,13 +185,15 @@ def _task_output(ray: Any, reference: Any) -> Any:
         if isinstance(error.cause, WorkerLost):
             raise error.cause from None
         if isinstance(error.cause, ImportError):
-            msg = f"--ray: a node lacks what is here ({error.cause}); install the same on all nodes"
-            raise ConfigError(msg) from error
+            msg = f"--ray: a node lacks what is here ({error.cause})"
+            hint = "install the same on all nodes"
+            raise ConfigError(msg, hint) from error
         raise
     except ray.exceptions.RayError as error:
         words = " ".join(str(error).split())[:300]
-        msg = f"--ray: a task was lost {MAX_RETRIES + 1} times ({words}); what is finished is kept"
-        raise DataError(msg) from error
+        msg = f"--ray: a task was lost {MAX_RETRIES + 1} times ({words})"
+        hint = "what is finished is kept"
+        raise DataError(msg, hint) from error
     if isinstance(output, ParivoxError):
         raise output
     return output
@@ -206,11 +205,9 @@ def _wait_for_files(files: Mapping[str, str]) -> None:
     for name, digest in files.items():
         while not Path(name).is_file() or sha256_of(Path(name)) != digest:
             if time.monotonic() > deadline_s:
-                msg = (
-                    f"{name}: a node wrote it, and it is not seen here; name a folder on a disk "
-                    "that all nodes share"
-                )
-                raise ConfigError(msg)
+                msg = f"{name}: a node wrote it, and it is not seen here"
+                hint = "name a folder on a disk that all nodes share"
+                raise ConfigError(msg, hint)
             os.listdir(Path(name).parent)  # noqa: PTH208 - makes the client refresh its cache
             time.sleep(0.1)
 
@@ -225,17 +222,15 @@ def _do_on_node(
     """Do a task on a node; a lost worker process is raised, so that Ray tries again."""
     node = platform.node()
     if version != __version__:
-        return ConfigError(
-            f"--ray: node {node} has Parivox {__version__}, and this is {version}; install one "
-            "version on all nodes"
-        )
+        msg = f"--ray: node {node} has Parivox {__version__}, and this is {version}"
+        hint = "install one version on all nodes"
+        return ConfigError(msg, hint)
     try:
         os.chdir(folder)
     except OSError as error:
-        return ConfigError(
-            f"--ray: node {node} does not see {folder} ({error.strerror}); run from a folder on a "
-            "disk that all nodes share"
-        )
+        msg = f"--ray: node {node} does not see {folder} ({error.strerror})"
+        hint = "run from a folder on a disk that all nodes share"
+        return ConfigError(msg, hint)
     key = pickle.dumps((make_task_function, folder, os.environ.get("CUDA_VISIBLE_DEVICES")))
     for outdated_key in _worker_pools.keys() - {key}:
         _worker_pools.pop(outdated_key).close()

@@ -137,20 +137,24 @@ def writable_file(path: str | os.PathLike[str], example: str) -> Path:
     try:
         file = Path(os.path.realpath(text))
         if not text:
-            msg = f"'': names no file; name one, for example {example}"
-            raise ConfigError(msg)
+            msg = "'': names no file"
+            hint = f"name one, for example {example}"
+            raise ConfigError(msg, hint)
         if file.is_dir():
-            msg = f"{text}: is a folder; name a file, for example {example}"
-            raise ConfigError(msg)
+            msg = f"{text}: is a folder"
+            hint = f"name a file, for example {example}"
+            raise ConfigError(msg, hint)
         if not file.parent.is_dir():
-            msg = f"{text}: there is no folder {file.parent}; name a file in a folder that exists"
-            raise ConfigError(msg)
+            msg = f"{text}: there is no folder {file.parent}"
+            hint = "name a file in a folder that exists"
+            raise ConfigError(msg, hint)
         is_foreign = file.exists() and not is_written_by_parivox(file)
     except (OSError, ValueError) as error:
         raise write_error(text, error) from error
     if is_foreign:
-        msg = f"{text}: already exists and was not written by Parivox; name another file"
-        raise ConfigError(msg)
+        msg = f"{text}: already exists and was not written by Parivox"
+        hint = "name another file"
+        raise ConfigError(msg, hint)
     if not os.access(file.parent, os.W_OK | os.X_OK):
         raise write_error(text, PermissionError(f"{file.parent} is not a folder to write to"))
     return file
@@ -195,7 +199,9 @@ def write_error(
     if getattr(error, "errno", None) in _DISK_FULL_ERRNOS:
         remedy = f"free disk space, or name a {kind} on another disk"
     reason = getattr(error, "strerror", None) or str(error)
-    return ConfigError(f"{target}: cannot be written ({reason}); {remedy}{kept_note}")
+    msg = f"{target}: cannot be written ({reason})"
+    hint = f"{remedy}{kept_note}"
+    return ConfigError(msg, hint)
 
 
 def system_error(error: BaseException) -> OSError | None:
@@ -238,11 +244,11 @@ def _explain_lack_of_room(parent: Path) -> Iterator[None]:
         cause = system_error(error)
         if cause is None or cause.errno not in _DISK_FULL_ERRNOS:
             raise
-        msg = (
-            f"{parent}: has no room for what does not fit into memory ({cause.strerror}); free "
-            "disk space, or name a folder on another disk in the environment variable TMPDIR"
+        msg = f"{parent}: has no room for what does not fit into memory ({cause.strerror})"
+        hint = (
+            "free disk space, or name a folder on another disk in the environment variable TMPDIR"
         )
-        raise ConfigError(msg) from error
+        raise ConfigError(msg, hint) from error
 
 
 @contextlib.contextmanager

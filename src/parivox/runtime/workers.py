@@ -245,8 +245,8 @@ class _Worker:
         """Return its task without the item that it was busy with; raise if there is none."""
         code = _exit_text(self.process.exitcode)
         if not self.has_begun and (self.process.exitcode or 0) > 0:
-            msg = f"a worker process ended before it began ({code}): {_IMPORT_PROBLEM}; {_IMPORT_HINT}"
-            raise WorkerLost(msg)
+            msg = f"a worker process ended before it began ({code}): {_IMPORT_PROBLEM}"
+            raise WorkerLost(msg, _IMPORT_HINT)
         if self.item_index is None:
             lines = (
                 self.output_path.read_text(encoding="utf-8", errors="replace").strip().split("\n")
@@ -255,10 +255,10 @@ class _Worker:
             msg = (
                 f"a worker process ended, but not because of its task ({code})"
                 f"{last_line}; if memory ran out, leave it more: take fewer --workers, or of embed "
-                "a smaller --batch; what "
-                "is finished is kept"
+                "a smaller --batch"
             )
-            raise WorkerLost(msg)
+            hint = "what is finished is kept"
+            raise WorkerLost(msg, hint)
         return self.task.without(
             self.item_index, f"ended the process ({code})" if self.has_ended else "never ended"
         )

@@ -60,9 +60,10 @@ class Edges:
         if bins.step and high - low > MAX_BINS * bins.width:
             msg = (
                 f"--step {bins.step}: makes {(high - low) / bins.width:,.0f} bins of scores that "
-                f"may be from {low:.4g} to {high:.4g}; give a larger one"
+                f"may be from {low:.4g} to {high:.4g}"
             )
-            raise ConfigError(msg)
+            hint = "give a larger one"
+            raise ConfigError(msg, hint)
         self.values = bins.edges_between(low, high)
         self.is_grid = bool(bins.width)  # whether edges lie between all cells
         width = bins.width or max(high - low, 1e-9)
@@ -177,9 +178,10 @@ class ByCell:
         if 4 * n * n * len(edges) > MAX_DENSE_COUNTS:
             msg = (
                 f"--counts: {n:,} combinations of groups at {len(edges):,} bins of scores are too "
-                "many to count all pairs of them; give a larger --step, or fewer --by"
+                "many to count all pairs of them"
             )
-            raise ConfigError(msg)
+            hint = "give a larger --step, or fewer --by"
+            raise ConfigError(msg, hint)
         self.counts = np.zeros((2, n, n, len(edges)), dtype=np.int64)
 
     def codes(self, rows: TileSide, columns: TileSide) -> Ints:
@@ -234,10 +236,10 @@ class ByUnit:
         if not self.is_dense and pairs > MAX_SPARSE_PAIRS:
             msg = (
                 f"--counts: {self.n_units:,} speakers at {self.n_steps - 1} thresholds are "
-                "too many to count all pairs of them; give --threshold alone and few of it, or "
-                "score a list"
+                "too many to count all pairs of them"
             )
-            raise ConfigError(msg)
+            hint = "give --threshold alone and few of it, or score a list"
+            raise ConfigError(msg, hint)
         sizes = np.bincount(self.unit)
         kind = np.int32 if int(sizes.max()) ** 2 < 1 << 31 else np.int64
         self._counts: NDArray[np.signedinteger] = np.zeros(size * self.is_dense, dtype=kind)

@@ -124,15 +124,18 @@ def check_out(out: str | Path, *, overwrite: bool) -> tuple[Path, Path]:
     path = Path(out)
     files = path, path.with_suffix(".tally")
     if files[0] == files[1] or path.is_dir():
-        msg = f"--out {out}: names no file of counts; give a name such as big.counts"
-        raise ConfigError(msg)
+        msg = f"--out {out}: names no file of counts"
+        hint = "give a name such as big.counts"
+        raise ConfigError(msg, hint)
     for file, is_ours in zip(files, (holds_counts, holds_speaker_counts), strict=True):
         if file.exists() and not is_ours(file):
-            msg = f"--out {file}: already exists and was not written by Parivox; name another"
-            raise ConfigError(msg)
+            msg = f"--out {file}: already exists and was not written by Parivox"
+            hint = "name another"
+            raise ConfigError(msg, hint)
         if file.exists() and not overwrite:
-            msg = f"--out {file}: is there already; give --overwrite to replace it, or another name"
-            raise ConfigError(msg)
+            msg = f"--out {file}: is there already"
+            hint = "give --overwrite to replace it, or another name"
+            raise ConfigError(msg, hint)
     return files
 
 
@@ -201,11 +204,9 @@ def score_all_pairs(
         )
         raise ConfigError(msg)
     if bins.no_curve_reason and operating_points is not None:
-        msg = (
-            "--operating-point: counts at thresholds have no curve; give --step with it, or "
-            "--threshold alone"
-        )
-        raise ConfigError(msg)
+        msg = "--operating-point: counts at thresholds have no curve"
+        hint = "give --step with it, or --threshold alone"
+        raise ConfigError(msg, hint)
     vectors = open_vectors(embeddings)
     method = ScoringMethod.from_options(
         vectors,
@@ -216,11 +217,9 @@ def score_all_pairs(
         subtract_mean=subtract_mean,
     )
     if not method.comparison.is_product:
-        msg = (
-            f"--scoring {method.comparison.name}: all pairs are counted by inner "
-            "products; give cosine, dot or ecapa-published, or score a list of trials"
-        )
-        raise ConfigError(msg)
+        msg = f"--scoring {method.comparison.name}: all pairs are counted by inner products"
+        hint = "give cosine, dot or ecapa-published, or score a list of trials"
+        raise ConfigError(msg, hint)
     if utterances is None and vectors.table is not None:
         utterances = vectors.table
     options = CountOptions.from_keywords(
@@ -267,9 +266,10 @@ def score_all_pairs(
             f"--step {bins.step}: the speaker counts at the {thresholds_of_units.size} "
             "thresholds that an "
             f"audit of these counts takes has {n_rows:,} rows, of {MAX_SPEAKER_COUNT_ROWS:,} at "
-            "most; give a few --threshold in the place of --step"
+            "most"
         )
-        raise ConfigError(msg)
+        hint = "give a few --threshold in the place of --step"
+        raise ConfigError(msg, hint)
     with stage("adding up the speaker counts"):
         speaker_counts = count_by_speaker(
             pairs.weighing(pairs.of_units(units)), thresholds_of_units, groupings
@@ -285,10 +285,9 @@ def _ring_of_trials(method: ScoringMethod) -> dict[str, Any]:
     is_compared[method.own_cohort] = False
     usable = np.flatnonzero(is_compared)
     if usable.size < 2:
-        msg = (
-            f"{vectors.name}: contains {usable.size} recordings to compare; pairs take two or more"
-        )
-        raise DataError(msg)
+        msg = f"{vectors.name}: contains {usable.size} recordings to compare"
+        hint = "pairs take two or more"
+        raise DataError(msg, hint)
     # A ring names every recording on either side, so that readers of lists join and check them.
     sides = {"enrol": usable, "test": np.roll(usable, -1)}
     ids = {side: vectors.ids.gather(positions) for side, positions in sides.items()}
@@ -338,11 +337,12 @@ class _Pairs:
             if (session < 0).any():
                 msg = (
                     f"{method.vectors.name}: {int((session < 0).sum()):,} recordings "
-                    "do not name the recording that they are cut from; give --utterances with a "
-                    "column "
-                    "'recording', or leave out --across-recordings"
+                    "do not name the recording that they are cut from"
                 )
-                raise DataError(msg)
+                hint = (
+                    "give --utterances with a column 'recording', or leave out --across-recordings"
+                )
+                raise DataError(msg, hint)
         self.recordings = Recordings(
             speaker_number[self.ring.utterance_speaker],
             np.unique(codes, axis=1, return_inverse=True)[1].reshape(-1),

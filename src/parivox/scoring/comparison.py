@@ -120,9 +120,10 @@ class ScoringMethod:
             msg = (
                 f"{self.cohort.name}: {listed_ids(flat, ids, 'recordings')} of the trials score "
                 "the same with every recording of the cohort that counts, so no score is normal "
-                "for them; keep one of each recording in it, or give a larger --top"
+                "for them"
             )
-            raise DataError(msg)
+            hint = "keep one of each recording in it, or give a larger --top"
+            raise DataError(msg, hint)
         return strangers
 
     def facts(self, averaged: str = "") -> Iterator[Fact]:
@@ -198,11 +199,13 @@ class Scorer:
 def check_norms(as_norm: object, s_norm: object, top: int | None) -> None:
     """Refuse options that contradict each other."""
     if as_norm is not None and s_norm is not None:
-        msg = "--as-norm and --s-norm contradict each other; give one of them"
-        raise ConfigError(msg)
+        msg = "--as-norm and --s-norm contradict each other"
+        hint = "give one of them"
+        raise ConfigError(msg, hint)
     if top is not None and as_norm is None:
-        msg = "--top is of --as-norm; give --as-norm COHORT with it"
-        raise ConfigError(msg)
+        msg = "--top is of --as-norm"
+        hint = "give --as-norm COHORT with it"
+        raise ConfigError(msg, hint)
 
 
 def _record(cohort: Cohort) -> list[Any]:

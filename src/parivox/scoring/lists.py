@@ -124,8 +124,8 @@ def recording_places(
         mend = f"{mend}, or make the ids alike"
         if missing.is_in(known_ids.str.replace_all("@", "/").implode()).any():
             mend = "it has @ for /, as NeMo writes ids; save them with / again"
-        msg = f"{asking}: {listed_ids(missing, ids, plural)} are not in {source}; {mend}"
-        raise DataError(msg)
+        msg = f"{asking}: {listed_ids(missing, ids, plural)} are not in {source}"
+        raise DataError(msg, mend)
     return positions
 
 
@@ -167,18 +167,20 @@ def read_enrolments(trials: ListToScore, models: Any = None) -> Enrolments:
     if not model_table.table.height:
         msg = (
             f"{model_table.name}: has no column 'recording', but models are scored by their "
-            "recordings; name it so, or add it"
+            "recordings"
         )
-        raise DataError(msg)
+        hint = "name it so, or add it"
+        raise DataError(msg, hint)
     enrolment_positions, recording = model_table.recordings(ids)
     n_members = np.bincount(enrolment_positions, minlength=len(ids))
     if (n_members == 0).any():
         missing = ids.filter(pl.Series(n_members == 0))
         msg = (
             f"{trials.name}: {listed_ids(missing, ids, 'enrolment ids')} are not models in "
-            f"{model_table.name}; add them to it"
+            f"{model_table.name}"
         )
-        raise DataError(msg)
+        hint = "add them to it"
+        raise DataError(msg, hint)
     recordings = recording.unique().sort()
     member_starts = np.concatenate(([0], np.cumsum(n_members)))
     return Enrolments(

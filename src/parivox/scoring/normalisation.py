@@ -50,9 +50,10 @@ class Cohort:
         if len(common_ids):
             msg = (
                 f"{self.name}: {listed_ids(common_ids, self.ids, 'recordings of the cohort')} are "
-                f"in the trials of {trials}; a cohort is of other recordings, best of other people"
+                f"in the trials of {trials}"
             )
-            raise DataError(msg)
+            hint = "a cohort is of other recordings, best of other people"
+            raise DataError(msg, hint)
 
     def composition(self, speakers: SpeakerSource) -> dict[str, dict[str, dict[str, int]]]:
         """Recordings and speakers of each value of each attribute, by a table of speakers.
@@ -97,17 +98,19 @@ def read_cohort(source: str | Path, vectors: Vectors) -> Cohort:
             )
             msg = (
                 f"{name}: its vectors are of crops x dimension {theirs}, those of {vectors.name} "
-                f"of {ours}; make both with one system"
+                f"of {ours}"
             )
-            raise DataError(msg)
+            hint = "make both with one system"
+            raise DataError(msg, hint)
         places = np.arange(len(cohort_vectors.ids), dtype=np.int32)
     else:
         cohort_vectors, ids = vectors, _ids(path)
         places = vectors.places(ids, name, "recordings of the cohort")
     is_ok = cohort_vectors.row[places] >= 0
     if not is_ok.any():
-        msg = f"{name}: all of its {len(places):,} recordings failed; give others"
-        raise DataError(msg)
+        msg = f"{name}: all of its {len(places):,} recordings failed"
+        hint = "give others"
+        raise DataError(msg, hint)
     return Cohort(name, cohort_vectors, places[is_ok], int((~is_ok).sum()))
 
 
@@ -177,10 +180,12 @@ def check_size(size: int, top: int | None) -> None:
     """Refuse a cohort of `size` recordings that is too small for its `top` nearest, or None."""
     if not 2 <= (size if top is None else top) <= size:
         if top is None or size < 2:
-            msg = f"the cohort has {size:,} recordings; give 2 or more"
-            raise ConfigError(msg)
-        msg = f"--top {top}: the cohort has {size:,} recordings; give a number from 2 to {size}"
-        raise ConfigError(msg)
+            msg = f"the cohort has {size:,} recordings"
+            hint = "give 2 or more"
+            raise ConfigError(msg, hint)
+        msg = f"--top {top}: the cohort has {size:,} recordings"
+        hint = f"give a number from 2 to {size}"
+        raise ConfigError(msg, hint)
 
 
 def cohort_scores(

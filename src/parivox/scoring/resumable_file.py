@@ -44,11 +44,9 @@ class ResumableFile:
             with self.writing():
                 self.folder.mkdir(parents=True, exist_ok=True)
                 if not lock_folder(self.folder, lock):
-                    msg = (
-                        f"--out {self.out}: another run is making this file; wait for it, or name "
-                        "another"
-                    )
-                    raise DataError(msg)
+                    msg = f"--out {self.out}: another run is making this file"
+                    hint = "wait for it, or name another"
+                    raise DataError(msg, hint)
                 self.check(self.out, overwrite=self.overwrite)  # it may have appeared since
                 self._take_over()
             self._lock = lock.pop_all()
@@ -63,8 +61,9 @@ class ResumableFile:
             path for path in self.folder.iterdir() if not path.name.startswith(HIDDEN_PREFIX)
         ]
         if earlier_files and not plan.exists():
-            msg = f"--out {self.out}: {self.folder} contains other files; name another file"
-            raise ConfigError(msg)
+            msg = f"--out {self.out}: {self.folder} contains other files"
+            hint = "name another file"
+            raise ConfigError(msg, hint)
         for path in sorted(
             earlier_files, key=lambda file: file == plan
         ):  # last, as it tells what they are
@@ -96,20 +95,22 @@ class ResumableFile:
         count.
         """
         if out.is_dir():
-            msg = f"--out {out}: is a folder; name a file, for example {out / 'scores.parquet'}"
-            raise ConfigError(msg)
+            msg = f"--out {out}: is a folder"
+            hint = f"name a file, for example {out / 'scores.parquet'}"
+            raise ConfigError(msg, hint)
         for input_name, source in (inputs or {}).items():
             if isinstance(source, (str, os.PathLike)) and _would_replace(out, Path(source)):
-                msg = f"--out {out}: would replace {input_name} that this reads; name another file"
-                raise ConfigError(msg)
+                msg = f"--out {out}: would replace {input_name} that this reads"
+                hint = "name another file"
+                raise ConfigError(msg, hint)
         if out.exists() and not _is_ours(out):
-            msg = (
-                f"--out {out}: is there already, and contains no scores of Parivox's; name another"
-            )
-            raise ConfigError(msg)
+            msg = f"--out {out}: is there already, and contains no scores of Parivox's"
+            hint = "name another"
+            raise ConfigError(msg, hint)
         if out.exists() and not overwrite:
-            msg = f"--out {out}: is there already; give --overwrite to replace it, or another name"
-            raise ConfigError(msg)
+            msg = f"--out {out}: is there already"
+            hint = "give --overwrite to replace it, or another name"
+            raise ConfigError(msg, hint)
 
     @staticmethod
     def folder_of(out: Path) -> Path:

@@ -208,8 +208,9 @@ def _check(
 ) -> None:
     check_norms(as_norm, s_norm, top)
     if models_by is not None and models is None:
-        msg = "--models-by applies only to models; give --models FILE as well"
-        raise ConfigError(msg)
+        msg = "--models-by applies only to models"
+        hint = "give --models FILE as well"
+        raise ConfigError(msg, hint)
 
 
 def outcomes(

@@ -99,8 +99,8 @@ class ScoreMetrics(NotebookView):
             definition = next(iter(by_definition))
         if definition not in by_definition:
             hint = name_hint(definition, by_definition)
-            msg = f"definition={definition!r} of {metric!r} in {group!r} is not known; {hint}"
-            raise ConfigError(msg)
+            msg = f"definition={definition!r} of {metric!r} in {group!r} is not known"
+            raise ConfigError(msg, hint)
         number: float | None = by_definition[definition]["value"]
         return number
 
@@ -195,17 +195,16 @@ def metrics(
     """
     if (target is None) != (nontarget is None):
         lacking = "nontarget" if nontarget is None else "target"
-        msg = f"--{lacking}: is missing; give the scores of both classes, one per line"
-        raise ConfigError(msg)
+        msg = f"--{lacking}: is missing"
+        hint = "give the scores of both classes, one per line"
+        raise ConfigError(msg, hint)
     if (scores is None) == (target is None):
         msg = "give scores with labels, or the scores of target and of nontarget trials, not both"
         raise ConfigError(msg)
     if target is not None and (labels is not None or groups is not None or columns):
-        msg = (
-            "--target and --nontarget contain one score per line only; give one table of "
-            "scores, labels and groups instead"
-        )
-        raise ConfigError(msg)
+        msg = "--target and --nontarget contain one score per line only"
+        hint = "give one table of scores, labels and groups instead"
+        raise ConfigError(msg, hint)
     read = (
         plain_scores(scores, labels, groups, columns=columns)
         if target is None
@@ -215,8 +214,9 @@ def metrics(
     fpr_targets = FPR_TARGETS if fpr is None else tuple(fpr)
     for rate in fpr_targets:
         if not 0 < rate < 1:
-            msg = f"--fpr {rate!r} is not a rate; give a number between 0 and 1, for example 0.01"
-            raise ConfigError(msg)
+            msg = f"--fpr {rate!r} is not a rate"
+            hint = "give a number between 0 and 1, for example 0.01"
+            raise ConfigError(msg, hint)
     counts = _counts_by_group(read, is_distance=distance)
     rows: list[dict[str, Any]] = []
     common = _common_threshold(counts[ALL], fpr_targets)
@@ -240,14 +240,16 @@ def _counts_by_group(read: PlainScores, *, is_distance: bool) -> dict[str, Count
     counts = {ALL: Counts.from_scores(score, read.is_target)}
     names = [] if read.group is None else sorted(set(read.group.tolist()) - {""})
     if ALL in names:
-        msg = f"{read.name}: a group is called {ALL!r}, which stands for all groups; rename it"
-        raise DataError(msg)
+        msg = f"{read.name}: a group is called {ALL!r}, which stands for all groups"
+        hint = "rename it"
+        raise DataError(msg, hint)
     for name in names:
         is_member = read.group == name
         counts[name] = Counts.from_scores(score[is_member], read.is_target[is_member])
     if read.group is not None and not names:
-        msg = f"{read.name}: no trial has a group; name another column with --by"
-        raise DataError(msg)
+        msg = f"{read.name}: no trial has a group"
+        hint = "name another column with --by"
+        raise DataError(msg, hint)
     return counts
 
 

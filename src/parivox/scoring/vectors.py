@@ -99,8 +99,9 @@ def _of_store(store: Store) -> Vectors:
     ids = table["utterance"]
     twice = ids.filter(ids.is_duplicated()).unique(maintain_order=True)
     if len(twice):
-        msg = f"{name}: {listed_ids(twice, ids, 'recordings')} are there twice; keep one of each"
-        raise DataError(msg)
+        msg = f"{name}: {listed_ids(twice, ids, 'recordings')} are there twice"
+        hint = "keep one of each"
+        raise DataError(msg, hint)
     about = json.dumps(store.about, sort_keys=True, default=str)
     is_ok = (table["status"] == "ok").to_numpy()
     return Vectors(
@@ -145,8 +146,9 @@ class VectorComparison:
 def comparison_named(name: str) -> VectorComparison:
     """The comparison of this name."""
     if name not in COMPARISONS:
-        msg = f"--scoring {name!r} is not known; choose from {', '.join(COMPARISONS)}"
-        raise ConfigError(msg)
+        msg = f"--scoring {name!r} is not known"
+        hint = f"choose from {', '.join(COMPARISONS)}"
+        raise ConfigError(msg, hint)
     return COMPARISONS[name]
 
 
@@ -212,9 +214,10 @@ def _whole_and_crops(vectors: Array) -> Array:
     if vectors.shape[1] < 2:
         msg = (
             "--scoring ecapa-published takes the whole recording and crops of it, but there is one "
-            "vector of each; give --scoring cosine"
+            "vector of each"
         )
-        raise ConfigError(msg)
+        hint = "give --scoring cosine"
+        raise ConfigError(msg, hint)
     unit = _unit(vectors)
     joined = np.concatenate((unit[:, 0], unit[:, 1:].mean(axis=1)), axis=1)
     return np.asarray(joined / np.sqrt(2))
@@ -260,14 +263,16 @@ def models_averaging(models_by: str | None, comparison: VectorComparison) -> str
     if models_by is None:
         return "scores" if comparison.model is None else "embeddings"
     if models_by not in AVERAGED:
-        msg = f"--models-by {models_by!r} is not known; choose from {', '.join(AVERAGED)}"
-        raise ConfigError(msg)
+        msg = f"--models-by {models_by!r} is not known"
+        hint = f"choose from {', '.join(AVERAGED)}"
+        raise ConfigError(msg, hint)
     if models_by == "embeddings" and comparison.model is None:
         msg = (
             f"--models-by embeddings: with --scoring {comparison.name} crops of several recordings "
-            "have no mean; give --models-by scores"
+            "have no mean"
         )
-        raise ConfigError(msg)
+        hint = "give --models-by scores"
+        raise ConfigError(msg, hint)
     return models_by
 
 
@@ -346,11 +351,9 @@ def _prepared(
             if infinite.any():
                 fault = "vectors with numbers that are not finite"
                 ids = ids.filter(pl.Series(infinite))
-            msg = (
-                f"{vectors.name}: {listed_ids(ids, vectors.ids, 'recordings')} have {fault}; "
-                "nothing can be said of them, so embed them again or take them out"
-            )
-            raise DataError(msg)
+            msg = f"{vectors.name}: {listed_ids(ids, vectors.ids, 'recordings')} have {fault}"
+            hint = "nothing can be said of them, so embed them again or take them out"
+            raise DataError(msg, hint)
         yield prepared
 
 

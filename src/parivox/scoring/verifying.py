@@ -200,10 +200,10 @@ class _Verifier:
         self.kinds.update(kind for kind in ("score", "decision") if outcomes[kind].count())
         if len(self.kinds) > 1:
             msg = (
-                f"{self.system.name}: verify gives scores for some trials and decisions for "
-                "others; let it give one kind"
+                f"{self.system.name}: verify gives scores for some trials and decisions for others"
             )
-            raise DataError(msg)
+            hint = "let it give one kind"
+            raise DataError(msg, hint)
 
     def do_pieces(
         self,
@@ -286,11 +286,9 @@ class _Verifier:
             answer_array = np.asarray(None)
         if answer_array.dtype.kind not in "bfiu" or answer_array.size != 1:
             answer_kind = "text" if isinstance(answer, str) else f"a {type(answer).__name__}"
-            msg = (
-                f"{self.system.name}: verify gave {answer_kind} at {self.ids[recording]!r}; "
-                "expected one number, True or False, or None"
-            )
-            raise DataError(msg)
+            msg = f"{self.system.name}: verify gave {answer_kind} at {self.ids[recording]!r}"
+            hint = "expected one number, True or False, or None"
+            raise DataError(msg, hint)
         if answer_array.dtype.kind == "b":
             return None, "accept" if answer_array.item() else "reject", "ok", None
         if not np.isfinite(answer_array.item()):
@@ -306,10 +304,10 @@ class _Verifier:
             words = " ".join(str(error).split()) or type(error).__name__
             msg = (
                 f"{self.system.name}: {step} raised {type(error).__name__} at "
-                f"{self.ids[recording]!r} ({words}); let it return None for what it refuses, or "
-                "correct it"
+                f"{self.ids[recording]!r} ({words})"
             )
-            raise DataError(msg) from error
+            hint = "let it return None for what it refuses, or correct it"
+            raise DataError(msg, hint) from error
 
 
 def _decode_ahead(
@@ -371,8 +369,9 @@ def _recording_decoder(
             return decoded
         (recording,) = batch.recordings
         if channel is None:
-            msg = f"{recording.path}: {decoded.reason}; say which counts with --channel"
-            raise DataError(msg)
+            msg = f"{recording.path}: {decoded.reason}"
+            hint = "say which counts with --channel"
+            raise DataError(msg, hint)
         return decode(replace(batch, recordings=[replace(recording, channel=channel)]), in_hand)
 
     return decode
@@ -382,6 +381,7 @@ def _channel_number(channel: int | str | None) -> int | None:
     """The channel that counts; two recordings of one file have no ids in a list."""
     choice = parse_channel(channel)
     if isinstance(choice, str):
-        msg = f"--channel {choice} is of parivox embed; give mix, left, right or a number"
-        raise ConfigError(msg)
+        msg = f"--channel {choice} is of parivox embed"
+        hint = "give mix, left, right or a number"
+        raise ConfigError(msg, hint)
     return choice

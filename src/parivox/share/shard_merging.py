@@ -154,10 +154,12 @@ def _mismatch_error(
 ) -> DataError:
     """Return the error of shards that do not add up to their list."""
     if twice is None:
-        return DataError(
+        msg = (
             f"{plan.folder}: the shards do not add up to their files ({n_counted:,} trials of "
-            f"{n_in_files:,}); remove the shards, and run them again"
+            f"{n_in_files:,})"
         )
+        hint = "remove the shards, and run them again"
+        return DataError(msg, hint)
     pair, first_place, second_place = twice
     rows = pair_location(first_place.path, first_place.row, second_place.path, second_place.row)
     conflict_note = (
@@ -165,11 +167,12 @@ def _mismatch_error(
         if plan.audit_options.conflicts == "error"
         else ", as each sets aside what conflicts within it"
     )
-    return DataError(
+    msg = (
         f"{rows}: the same trial {pair} is counted in both shards {first_place.shard} and "
-        f"{second_place.shard}{conflict_note}; remove one of the rows, and plan again in a new "
-        "folder"
+        f"{second_place.shard}{conflict_note}"
     )
+    hint = "remove one of the rows, and plan again in a new folder"
+    return DataError(msg, hint)
 
 
 def _trial_in_two_shards(plan: Plan) -> tuple[str, TrialLocation, TrialLocation] | None:
@@ -225,17 +228,17 @@ def _shard_files(plan: Plan, name: str) -> list[str]:
         else:
             (damaged if name in record.hashes else missing).append(number)
     if foreign:
-        msg = (
-            f"{plan.folder}: {', '.join(sorted(foreign))} are not shards of this plan; remove them"
-        )
-        raise DataError(msg)
+        msg = f"{plan.folder}: {', '.join(sorted(foreign))} are not shards of this plan"
+        hint = "remove them"
+        raise DataError(msg, hint)
     if error_by_shard:
         raise failed_shards_error(error_by_shard)
     for state, numbers in (("damaged", damaged), ("missing", missing)):
         if numbers:
             msg = (
                 f"{plan.folder}: {name.partition('.')[2]} of {len(numbers)} of {len(plan)} shards "
-                f"are {state} ({shard_list(numbers)}); run them again"
+                f"are {state} ({shard_list(numbers)})"
             )
-            raise DataError(msg)
+            hint = "run them again"
+            raise DataError(msg, hint)
     return [str(plan.home(number) / name) for number in range(1, len(plan) + 1)]

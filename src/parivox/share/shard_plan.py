@@ -152,8 +152,9 @@ class Plan:
 
     def _check(self, number: int) -> None:
         if not 1 <= number <= len(self):
-            msg = f"--shard {number}: the plan has {len(self)} shards; give 1 to {len(self)}"
-            raise ConfigError(msg)
+            msg = f"--shard {number}: the plan has {len(self)} shards"
+            hint = f"give 1 to {len(self)}"
+            raise ConfigError(msg, hint)
 
     @property
     def audit_options(self) -> AuditOptions:
@@ -210,8 +211,9 @@ class Plan:
                 )
         except (KeyError, TypeError, ValueError) as error:
             raise damaged_file_error(path) from error
-        msg = f"{path}: belongs to another plan; remove it, and merge again"
-        raise DataError(msg)
+        msg = f"{path}: belongs to another plan"
+        hint = "remove it, and merge again"
+        raise DataError(msg, hint)
 
     def is_unchanged(self, number: int) -> bool:
         """Whether all that a shard reads is what it was when the plan was made."""
@@ -240,11 +242,9 @@ class Plan:
 
 def _check_same(input_file: Mapping[str, Any], sha256: str) -> None:
     if input_file["sha256"] != sha256:
-        msg = (
-            f"{input_file['path']}: has changed since the shards were planned; plan again in a new "
-            "folder, or restore the file"
-        )
-        raise DataError(msg)
+        msg = f"{input_file['path']}: has changed since the shards were planned"
+        hint = "plan again in a new folder, or restore the file"
+        raise DataError(msg, hint)
 
 
 @names_options(AuditOptions)
@@ -289,8 +289,9 @@ def plan(
     }
     if len({*paths}) < len(paths):
         repeated = next(path for path in paths if paths.count(path) > 1)
-        msg = f"{repeated}: is named twice, so that its trials would count twice; name it once"
-        raise ConfigError(msg)
+        msg = f"{repeated}: is named twice, so that its trials would count twice"
+        hint = "name it once"
+        raise ConfigError(msg, hint)
     attributes = requested_attributes(apply_groups_file(audit_options)[0])
     called_by_path = dict(zip(paths, distinct_names(paths), strict=True))
     inputs: list[dict[str, Any]] = []
@@ -306,11 +307,9 @@ def plan(
         )
         same_files = [file["path"] for file in inputs if file["sha256"] == extent.sha256]
         if same_files:
-            msg = (
-                f"{path}: contains the same bytes as {same_files[0]}, which would count twice; "
-                "leave one out"
-            )
-            raise ConfigError(msg)
+            msg = f"{path}: contains the same bytes as {same_files[0]}, which would count twice"
+            hint = "leave one out"
+            raise ConfigError(msg, hint)
         inputs.append(
             {"role": "scores", "path": path, "sha256": extent.sha256, "rows": extent.n_rows}
         )
@@ -341,11 +340,13 @@ def plan(
     _try_first_rows(_plan_from_document(folder, document), inputs)
     plan_file = folder / PLAN_FILE
     if plan_file.exists() and read_json(plan_file).get("id") != document["id"]:
-        msg = f"--out {out}: contains another plan; name a new folder"
-        raise ConfigError(msg)
+        msg = f"--out {out}: contains another plan"
+        hint = "name a new folder"
+        raise ConfigError(msg, hint)
     if folder.is_dir() and not plan_file.exists() and any(folder.iterdir()):
-        msg = f"--out {out}: contains files that belong to no plan; name a new folder"
-        raise ConfigError(msg)
+        msg = f"--out {out}: contains files that belong to no plan"
+        hint = "name a new folder"
+        raise ConfigError(msg, hint)
     with explain_write_errors(f"--out {out}", "folder"):
         folder.mkdir(parents=True, exist_ok=True)
         if not plan_file.exists():
@@ -364,16 +365,15 @@ def read_plan(folder: str | os.PathLike[str]) -> Plan:
     home = Path(os.path.realpath(folder))
     path = home / PLAN_FILE
     if not path.exists():
-        msg = f"{folder}: contains no plan; make one with parivox shards plan"
-        raise DataError(msg)
+        msg = f"{folder}: contains no plan"
+        hint = "make one with parivox shards plan"
+        raise DataError(msg, hint)
     document = read_json(path)
     is_readable = document.get("parivox_shards") in {PLAN_VERSION, _ONE_FILE_PLAN_VERSION}
     if not is_readable or document.get("parivox") != __version__:
-        msg = (
-            f"{path}: was made by Parivox {document.get('parivox')}, this is {__version__}; run "
-            "all shards with one version, or plan again"
-        )
-        raise DataError(msg)
+        msg = f"{path}: was made by Parivox {document.get('parivox')}, this is {__version__}"
+        hint = "run all shards with one version, or plan again"
+        raise DataError(msg, hint)
     if document.get("id") != _plan_id(document):
         raise damaged_file_error(path)
     try:
@@ -471,7 +471,8 @@ def damaged_file_error(path: Path) -> DataError:
         THRESHOLDS_FILE: "remove it, and merge again",
     }
     hint = hint_by_file.get(path.name, "remove it, and run that shard again")
-    return DataError(f"{path}: is damaged; {hint}")
+    msg = f"{path}: is damaged"
+    return DataError(msg, hint)
 
 
 def encoded_speakers(numbers: NDArray[np.intp], n_speakers: int) -> str:
@@ -498,8 +499,9 @@ def _name_and_paths(scores: Any) -> tuple[tuple[str, str], list[str]]:
     name: Any = None
     if isinstance(scores, dict):
         if not scores:
-            msg = "scores: an empty mapping names no system; name at least one file"
-            raise ConfigError(msg)
+            msg = "scores: an empty mapping names no system"
+            hint = "name at least one file"
+            raise ConfigError(msg, hint)
         if len(scores) != 1:
             named_system = next(filter(None, scores), "")
             hint = "plan each by itself"
@@ -508,27 +510,24 @@ def _name_and_paths(scores: Any) -> tuple[tuple[str, str], list[str]]:
                     f"write {named_system}= before each file of {named_system}, "
                     "and plan each system by itself"
                 )
-            msg = f"scores are of {len(scores)} systems, by their names; {hint}"
-            raise ConfigError(msg)
+            msg = f"scores are of {len(scores)} systems, by their names"
+            raise ConfigError(msg, hint)
         ((name, scores),) = scores.items()
     paths = list(scores) if isinstance(scores, (list, tuple)) else [scores]
     if not paths:
-        msg = "scores: the list is empty; name at least one file"
-        raise ConfigError(msg)
+        msg = "scores: the list is empty"
+        hint = "name at least one file"
+        raise ConfigError(msg, hint)
     for path in paths:
         if not isinstance(path, (str, os.PathLike)) or os.fspath(path) == "-":
-            msg = (
-                "scores of an audit in shards must be files, which every shard reads; name the "
-                "files"
-            )
-            raise ConfigError(msg)
+            msg = "scores of an audit in shards must be files, which every shard reads"
+            hint = "name the files"
+            raise ConfigError(msg, hint)
         if holds_counts(path) or holds_speaker_counts(path):
             content = "score counts" if holds_counts(path) else "speaker counts"
-            msg = (
-                f"{os.fspath(path)}: contains {content}, which parivox audit takes; a plan of "
-                "shards takes scores"
-            )
-            raise ConfigError(msg)
+            msg = f"{os.fspath(path)}: contains {content}, which parivox audit takes"
+            hint = "a plan of shards takes scores"
+            raise ConfigError(msg, hint)
     system_and_list = split_name(name) if name else ("", "")
     if not system_and_list[0]:
         system_and_list = (file_stem(paths), system_and_list[1])
@@ -540,32 +539,32 @@ def _check_shardable(audit_options: AuditOptions) -> None:
     described = option_fields(AuditOptions)
     for name in _WHOLE_LIST_OPTIONS:
         if described[name].is_given(getattr(audit_options, name)):
-            msg = (
-                f"{described[name].flag}: needs all trials at once; leave it out, or use parivox "
-                "audit"
-            )
-            raise ConfigError(msg)
+            msg = f"{described[name].flag}: needs all trials at once"
+            hint = "leave it out, or use parivox audit"
+            raise ConfigError(msg, hint)
     if not audit_options.bins:
-        msg = (
-            "--bins exact: shards count speakers in bins of scores; leave it out, or give the "
-            "number of bins, for example --bins 20000"
-        )
-        raise ConfigError(msg)
+        msg = "--bins exact: shards count speakers in bins of scores"
+        hint = "leave it out, or give the number of bins, for example --bins 20000"
+        raise ConfigError(msg, hint)
     if audit_options.speaker_ids != NEVER:
-        msg = "--speaker-ids: counts contain no ids of speakers; leave it out"
-        raise ConfigError(msg)
+        msg = "--speaker-ids: counts contain no ids of speakers"
+        hint = "leave it out"
+        raise ConfigError(msg, hint)
     if not audit_options.by and audit_options.groups is None:
-        msg = "--by: shards have no default grouping; name one, for example --by gender"
-        raise ConfigError(msg)
+        msg = "--by: shards have no default grouping"
+        hint = "name one, for example --by gender"
+        raise ConfigError(msg, hint)
     if audit_options.speakers is None and audit_options.utterances is None:
-        msg = "--speakers: shards need a speaker table; give one"
-        raise ConfigError(msg)
+        msg = "--speakers: shards need a speaker table"
+        hint = "give one"
+        raise ConfigError(msg, hint)
     for name in _TABLES:
         option_value = getattr(audit_options, name)
         is_path = isinstance(option_value, (str, os.PathLike)) or is_pattern(option_value)
         if option_value is not None and not is_path:
-            msg = f"{described[name].flag}: every shard reads this file; give a path"
-            raise ConfigError(msg)
+            msg = f"{described[name].flag}: every shard reads this file"
+            hint = "give a path"
+            raise ConfigError(msg, hint)
     Options(**vars(audit_options))  # which checks them all
 
 

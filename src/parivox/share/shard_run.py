@@ -80,16 +80,18 @@ def run_shard(
     plan = read_plan(folder)
     home = plan.home(number)
     if home.is_symlink():
-        msg = f"{home}: is a link to a file that may belong to another program; remove the link"
-        raise ConfigError(msg)
+        msg = f"{home}: is a link to a file that may belong to another program"
+        hint = "remove the link"
+        raise ConfigError(msg, hint)
     with explain_write_errors(str(home), "folder"):
         home.mkdir(exist_ok=True)
     # locked, as engines may run a shard again while a lost node still does
     with ExitStack() as lock:
         if not lock_folder(home, lock, waits=waits):
             shard_description = plan.shard_description(number)
-            msg = f"{shard_description}: another process runs it; wait until that has ended"
-            raise ConfigError(msg)
+            msg = f"{shard_description}: another process runs it"
+            hint = "wait until that has ended"
+            raise ConfigError(msg, hint)
         record, speaker_count_inputs = ShardRecord.read(plan, number), plan.speaker_count_inputs()
         # the first pass makes the score counts, the second the speaker counts: their thresholds are
         # set on the score counts of all shards
@@ -218,8 +220,9 @@ def run(
     ShardsRunCommand(folder=folder, shard=shard, workers=workers, ray=ray)  # which checks them
     n_runners = [shard is not None, workers != 1, ray is not None].count(True)
     if n_runners > 1:
-        msg = "--shard, --workers and --ray all set where the shards run; give one of them"
-        raise ConfigError(msg)
+        msg = "--shard, --workers and --ray all set where the shards run"
+        hint = "give one of them"
+        raise ConfigError(msg, hint)
     runner: Runner = CurrentProcess() if workers == 1 else Processes(workers)
     if ray is not None:
         runner = Cluster(check_address(ray))
@@ -239,18 +242,14 @@ def _shard_number(plan: Plan, text: str) -> int:
     """Return the number of the shard ``7/32``."""
     number_text, slash, total_text = text.partition("/")
     if not slash or not number_text.strip().isdecimal() or not total_text.strip().isdecimal():
-        msg = (
-            f"--shard {text}: is not a shard; give its number and the number of all shards, for "
-            f"example 7/{len(plan)}"
-        )
-        raise ConfigError(msg)
+        msg = f"--shard {text}: is not a shard"
+        hint = f"give its number and the number of all shards, for example 7/{len(plan)}"
+        raise ConfigError(msg, hint)
     n_shards = len(plan)
     if int(total_text) != n_shards:
-        msg = (
-            f"--shard {text}: the plan has {n_shards} shards, not {int(total_text)}; give "
-            f"1/{n_shards} to {n_shards}/{n_shards}"
-        )
-        raise ConfigError(msg)
+        msg = f"--shard {text}: the plan has {n_shards} shards, not {int(total_text)}"
+        hint = f"give 1/{n_shards} to {n_shards}/{n_shards}"
+        raise ConfigError(msg, hint)
     return int(number_text)
 
 

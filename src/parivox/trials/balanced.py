@@ -200,25 +200,22 @@ def _balanced_attribute(balance: str | None, by: str, columns: Sequence[str]) ->
     if balance == NONE:
         return NONE
     if not isinstance(cast("Any", balance), str):
-        msg = (
-            f"balance={balance!r} is not text; name an attribute, for example balance='gender', "
-            "or 'none'"
-        )
-        raise ConfigError(msg)
+        msg = f"balance={balance!r} is not text"
+        hint = "name an attribute, for example balance='gender', or 'none'"
+        raise ConfigError(msg, hint)
     name = plain_name(parse_attribute(balance, "--balance").name)
     if name in group_attributes:
         msg = (
             f"--balance {balance}: is what --by {by} makes groups of, so that there is nothing to "
-            "balance; name another attribute, or none"
+            "balance"
         )
-        raise ConfigError(msg)
+        hint = "name another attribute, or none"
+        raise ConfigError(msg, hint)
     columns_by_name = {plain_name(column): column for column in columns}
     if name not in columns_by_name:
-        msg = (
-            f"--balance {balance!r}: is not an attribute of speakers; "
-            f"{name_hint(name, columns_by_name.values())}"
-        )
-        raise ConfigError(msg)
+        msg = f"--balance {balance!r}: is not an attribute of speakers"
+        hint = name_hint(name, columns_by_name.values())
+        raise ConfigError(msg, hint)
     return balance
 
 
@@ -433,18 +430,19 @@ class _Request:
             until = f" to {max_speakers:,}, the most that fit" if max_speakers else " on"
             msg = (
                 f"--speakers-per-group {self.n_speakers}: cannot be shared out to {n_strata} "
-                f"values of {names} with 2 speakers each; give a multiple of {n_strata} from "
-                f"{2 * n_strata}{until}, or --balance none"
+                f"values of {names} with 2 speakers each"
             )
-            raise ConfigError(msg)
+            hint = f"give a multiple of {n_strata} from {2 * n_strata}{until}, or --balance none"
+            raise ConfigError(msg, hint)
         max_pairs = _max_nontarget_pairs(self.n_speakers_per_cell, self.n_utterances)
         if self.n_pairs is not None and self.n_pairs > max_pairs:
             msg = (
                 f"--pairs {self.n_pairs:,}: {self.n_speakers_per_cell} speakers who meet each "
                 f"other with {self.n_utterances} utterances give {max_pairs:,} nontarget pairs "
-                f"each at most; {self._fitting_designs(np.empty(0, dtype=np.int64))}"
+                "each at most"
             )
-            raise ConfigError(msg)
+            hint = self._fitting_designs(np.empty(0, dtype=np.int64))
+            raise ConfigError(msg, hint)
         n_candidates = self.n_candidates(self.n_utterances, self.n_pairs)
         is_short = n_candidates < self.n_speakers_per_cell
         if is_short.any():
@@ -461,10 +459,11 @@ class _Request:
             needs = f"{self.n_utterances} utterances and {self.n_pairs:,} target pairs across "
             needs += "recordings"
         fitting = self._fitting_designs(self.groups[~is_short.any(axis=1)])
-        return DataError(
+        msg = (
             f"{self.pool.utterances.name}: too few speakers with {needs}, of whom "
-            f"{self.n_speakers_per_cell} are needed: {short_cells}; {fitting}"
+            f"{self.n_speakers_per_cell} are needed: {short_cells}"
         )
+        return DataError(msg, fitting)
 
     def _cell_name(self, group: int, stratum: int) -> str:
         texts = [

@@ -137,8 +137,9 @@ def build_lists(
         manifest["inputs"] = _inputs(design.pool, options, None)
         return Built(tuple(tables), left_out, manifest)
     if not isinstance(options.out, (str, os.PathLike)) or not os.fspath(options.out):
-        msg = f"--out {options.out!r}: names no folder; name one"
-        raise ConfigError(msg)
+        msg = f"--out {options.out!r}: names no folder"
+        hint = "name one"
+        raise ConfigError(msg, hint)
     folder = Path(options.out)
     size = _check_free_space(design, folder, options.variants, options.format)
     extension = _EXTENSIONS.get(options.format, options.format)
@@ -240,8 +241,9 @@ def rebuild(
     for role, source in inputs.items():
         if tables[role] is None and "path" in source:
             if source["path"] is None:
-                msg = f"{path}: --{role} was no file; give it again"
-                raise ConfigError(msg)
+                msg = f"{path}: --{role} was no file"
+                hint = "give it again"
+                raise ConfigError(msg, hint)
             tables[role] = path.parent / source["path"]
     encoding, quotes = former.get("encoding"), former.get("quotes")
     with reading_files_as(encoding, quotes):
@@ -258,10 +260,10 @@ def rebuild(
             name = pool.utterances.name if role == "utterances" else pool.speakers.name
             msg = (
                 f"{name}: does not contain the {role} that {path.name} was made of (found "
-                f"{digest[:12]}, expected {expected[:12]}); give the same table with "
-                f"--{role}, or build a new list"
+                f"{digest[:12]}, expected {expected[:12]})"
             )
-            raise DataError(msg)
+            hint = f"give the same table with --{role}, or build a new list"
+            raise DataError(msg, hint)
     options = BUILD_OPTIONS[former["kind"]](
         **tables,
         **{name: former[name] for name in ("by", "format", "variants", "seed", "id")},
@@ -347,8 +349,8 @@ def _check_same_lists(
         )
     if former["format"] == "parquet":
         hint += " (or Polars, which writes Parquet, was another version then)"
-    msg = f"{folder}: the lists differ from those of the manifest; {hint}"
-    raise DataError(msg)
+    msg = f"{folder}: the lists differ from those of the manifest"
+    raise DataError(msg, hint)
 
 
 def _check_free_space(design: ListDesign, folder: Path, n_variants: int, format_: str) -> str:
@@ -368,11 +370,9 @@ def _check_free_space(design: ListDesign, folder: Path, n_variants: int, format_
         existing = existing.parent
     free = shutil.disk_usage(existing).free
     if n_bytes > free:
-        msg = (
-            f"--out {folder}: {size}, do not fit into the {_in_units(free)} that are free there; "
-            "ask for fewer trials, or name a folder on another disk"
-        )
-        raise ConfigError(msg)
+        msg = f"--out {folder}: {size}, do not fit into the {_in_units(free)} that are free there"
+        hint = "ask for fewer trials, or name a folder on another disk"
+        raise ConfigError(msg, hint)
     return size
 
 
@@ -394,8 +394,9 @@ def _check_is_new(folder: Path, names: Sequence[str]) -> None:
         finish_move(folder)
         present = [name for name in names if (folder / name).exists()]
     if present and not is_unfinished:
-        msg = f"--out {folder}: {present[0]} is there already; name another folder"
-        raise ConfigError(msg)
+        msg = f"--out {folder}: {present[0]} is there already"
+        hint = "name another folder"
+        raise ConfigError(msg, hint)
 
 
 def _inputs(pool: Pool, options: BuildOptions, folder: Path | None) -> dict[str, Any]:

@@ -194,11 +194,13 @@ def check(
     """
     checks = _checks_with_thresholds(thresholds)
     if isinstance(variants, (str, bytes)) or not isinstance(variants, Sequence):
-        msg = f"variants={variants!r} are not several lists; give them like ['list-2.txt']"
-        raise ConfigError(msg)
+        msg = f"variants={variants!r} are not several lists"
+        hint = "give them like ['list-2.txt']"
+        raise ConfigError(msg, hint)
     if pilot is not None and not (hasattr(pilot, "groups") and hasattr(pilot, "asked")):
-        msg = f"pilot={pilot!r} is not a plan; make one of an audit, pv.plan('audit/')"
-        raise ConfigError(msg)
+        msg = f"pilot={pilot!r} is not a plan"
+        hint = "make one of an audit, pv.plan('audit/')"
+        raise ConfigError(msg, hint)
     options: dict[str, Any] = {
         "speakers": speakers,
         "utterances": utterances,
@@ -217,11 +219,9 @@ def check(
     wished_mix = None if design is None else design.fixed_mix(trial_list)
     if mix is not None:
         if not trial_list.agreements:
-            msg = (
-                "--mix: no nontarget trial has a grade, as no attribute is known; give --speakers, "
-                "or name attributes with --grade-by"
-            )
-            raise ConfigError(msg)
+            msg = "--mix: no nontarget trial has a grade, as no attribute is known"
+            hint = "give --speakers, or name attributes with --grade-by"
+            raise ConfigError(msg, hint)
         wished_mix = parse_mixes(mix, hardest(len(trial_list.agreements)))
     variant_lists = [
         read_list(variant, by=by, **options, keeps_scores=keeps_scores) for variant in variants
@@ -259,20 +259,23 @@ def check(
 def _checks_with_thresholds(thresholds: Any) -> dict[str, Check]:
     """Return all checks, some with thresholds that the user sets."""
     if thresholds is not None and not isinstance(thresholds, Mapping):
-        msg = f"thresholds={thresholds!r} is not a mapping; give one, for example {{'G2': 100}}"
-        raise ConfigError(msg)
+        msg = f"thresholds={thresholds!r} is not a mapping"
+        hint = "give one, for example {'G2': 100}"
+        raise ConfigError(msg, hint)
     checks = dict(CHECKS)
     for name, number in (thresholds or {}).items():
         if name not in checks:
-            msg = f"--threshold {name!r} is not a check; choose from {', '.join(checks)}"
-            raise ConfigError(msg)
+            msg = f"--threshold {name!r} is not a check"
+            hint = f"choose from {', '.join(checks)}"
+            raise ConfigError(msg, hint)
         try:
             threshold = float(number)
         except (TypeError, ValueError):
             threshold = -1.0  # is refused below
         if not 0 <= threshold < float("inf"):
-            msg = f"--threshold {name}={number!r}: is not a number from 0; write it like G2=100"
-            raise ConfigError(msg)
+            msg = f"--threshold {name}={number!r}: is not a number from 0"
+            hint = "write it like G2=100"
+            raise ConfigError(msg, hint)
         checks[name] = checks[name]._replace(threshold=threshold)
     return checks
 
@@ -589,8 +592,9 @@ def detectable(description: Description, pilot: PilotPlan) -> Iterator[Finding]:
     """
     pilot_rows = [row for row in pilot.groups.rows() if not row["within"]]
     if not pilot_rows:
-        msg = "the pilot has no group; make the plan from an audit with intervals"
-        raise ConfigError(msg)
+        msg = "the pilot has no group"
+        hint = "make the plan from an audit with intervals"
+        raise ConfigError(msg, hint)
     test_options = {name: pilot.asked[name] for name in ("power", "confidence")}
     for grouping in description.groupings:
         rows = description.tables["groups"].subset(grouping=grouping).rows()

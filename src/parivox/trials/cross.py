@@ -122,10 +122,10 @@ def design(pool: Pool, options: CrossOptions) -> ListDesign:
     if n_few := int((n_possible < n_targets).sum()):
         msg = (
             f"--targets {n_targets:,}: {n_few:,} of {n_possible.size:,} speakers in "
-            f"{pool.utterances.name} have fewer target pairs across recordings; the largest for "
-            f"all of them is {n_possible.min():,}"
+            f"{pool.utterances.name} have fewer target pairs across recordings"
         )
-        raise DataError(msg)
+        hint = f"the largest for all of them is {n_possible.min():,}"
+        raise DataError(msg, hint)
     cell_budgets = _cell_budgets(pool, members, options)
     notes = ["made_for_false_accepts"]
     if not n_targets:
@@ -177,8 +177,9 @@ def _cell_budgets(
         return None
     option = f"--trials {options.trials:,}"
     if options.trials < n_cells:
-        msg = f"{option}: there are {n_cells:,} cells; give one for each, or more"
-        raise ConfigError(msg)
+        msg = f"{option}: there are {n_cells:,} cells"
+        hint = "give one for each, or more"
+        raise ConfigError(msg, hint)
     quotient, remainder = divmod(options.trials, n_cells)
     # where trials do not come out even, the first cells have one more
     budgets = np.full(n_cells, quotient)
@@ -216,11 +217,9 @@ def _group_members(pool: Pool) -> tuple[list[Ints], list[str]]:
         else:
             reasons[speakers] = "only_speaker_of_group"
     if not members:
-        msg = (
-            f"{pool.utterances.name}: no group of {pool.grouping} has two speakers; group by "
-            "something else"
-        )
-        raise DataError(msg)
+        msg = f"{pool.utterances.name}: no group of {pool.grouping} has two speakers"
+        hint = "group by something else"
+        raise DataError(msg, hint)
     return members, reasons.tolist()
 
 
@@ -242,10 +241,13 @@ def _check_cells(pool: Pool, members: list[Ints], max_budget: int, option: str) 
         )
         msg = (
             f"{option}: speakers of {groups} would need some pair of utterances twice, if all of "
-            f"them take part equally often; at most {min_capacity:,} trials fit into each cell, "
+            "them take part equally often"
+        )
+        hint = (
+            f"at most {min_capacity:,} trials fit into each cell, "
             f"{min_capacity * len(members) ** 2:,} in all"
         )
-        raise DataError(msg)
+        raise DataError(msg, hint)
 
 
 def _cell_chunks(

@@ -98,8 +98,9 @@ def grade(
     """
     path = None if out is None else check_is_new(out)
     if path is not None and path.suffix not in _ENDINGS:
-        msg = f"--out {path}: grades are written as {' or '.join(_ENDINGS)}; end the name so"
-        raise ConfigError(msg)
+        msg = f"--out {path}: grades are written as {' or '.join(_ENDINGS)}"
+        hint = "end the name so"
+        raise ConfigError(msg, hint)
     trial_list = read_list(
         trials,
         speakers=speakers,

@@ -166,8 +166,9 @@ def design(pool: Pool, options: InclusiveOptions) -> ListDesign:
     mix = {grade: mix[grade] for grade in sorted(mix, reverse=True) if mix[grade]}
     is_literal = bool(options.compat)
     if is_literal and (options.mix is not None or options.balance_partners):
-        msg = "--compat hutiri2022: knows no mix and no balance of partners; leave them out"
-        raise ConfigError(msg)
+        msg = "--compat hutiri2022: knows no mix and no balance of partners"
+        hint = "leave them out"
+        raise ConfigError(msg, hint)
     if options.balance_partners is None:
         takes_turns = not is_literal
     else:
@@ -226,9 +227,8 @@ def _nobody_error(pair_design: _PairDesign, reasons: list[str]) -> DataError:
     reasons = [reason for reason in reasons if reason != OTHER_GROUP_REASON] or reasons
     reason = import_module(CATALOGUE_MODULE).cell_text(max(sorted(set(reasons)), key=reasons.count))
     hint = "; ".join(_fitting_options(pair_design)) or "give other speakers"
-    return DataError(
-        f"--per-speaker {pair_design.n_pairs:,}: no speaker can take part ({reason}); {hint}"
-    )
+    msg = f"--per-speaker {pair_design.n_pairs:,}: no speaker can take part ({reason})"
+    return DataError(msg, hint)
 
 
 def _fitting_options(pair_design: _PairDesign) -> Iterator[str]:
@@ -277,9 +277,10 @@ def _target_grades(grades: Sequence[int] | str | int) -> tuple[int, ...]:
     if not words or not set(words) <= known_grades.keys():
         msg = (
             f"--target-grades {','.join(words)}: target pairs are of grade 1 (one recording) or "
-            "3 (two recordings); give 3, 1 or 1,3"
+            "3 (two recordings)"
         )
-        raise ConfigError(msg)
+        hint = "give 3, 1 or 1,3"
+        raise ConfigError(msg, hint)
     return tuple(sorted({known_grades[word] for word in words}))
 
 
@@ -362,9 +363,10 @@ def _random_nontarget_pairs(
             return enrol.reshape(-1, n_pairs), test.reshape(-1, n_pairs)
     msg = (
         f"--per-speaker {n_pairs:,}: hardly any pair would be left over, so that "
-        f"{redrawn.size:,} were not found; ask for fewer, or let partners take turns"
+        f"{redrawn.size:,} were not found"
     )
-    raise DataError(msg)
+    hint = "ask for fewer, or let partners take turns"
+    raise DataError(msg, hint)
 
 
 def _random_utterances(

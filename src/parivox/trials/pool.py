@@ -92,8 +92,9 @@ class Pool:
         (['a/x/1', 'b/y/1'], [0, 1, 2], ('f', 'm'))
         """
         if not isinstance(cast("Any", by), str):
-            msg = f"by={by!r} is not a grouping; give one text, for example by='gender+nationality'"
-            raise ConfigError(msg)
+            msg = f"by={by!r} is not a grouping"
+            hint = "give one text, for example by='gender+nationality'"
+            raise ConfigError(msg, hint)
         table = _read_distinct_utterances(utterances)
         if speakers is None:
             table.refuse_nobody()
@@ -109,11 +110,12 @@ class Pool:
         recording = numbered_recordings(names, speaker, is_asked=True)
         if (recording < 0).any():
             missing = ids.filter(pl.Series(recording < 0)).sort()
-            msg = (
-                f"{table.name}: {listed_ids(missing, ids, 'utterances')} have no recording; give a "
+            msg = f"{table.name}: {listed_ids(missing, ids, 'utterances')} have no recording"
+            hint = (
+                "give a "
                 "column 'recording' (or video, session, call), or ids like speaker/recording/file"
             )
-            raise DataError(msg)
+            raise DataError(msg, hint)
         present = np.unique(speaker)
         grouping = make_groupings(speaker_table, [by], speakers_in_use=present)[0]
         assert grouping.speaker_codes is not None
@@ -234,8 +236,9 @@ def group_positions(groups: Sequence[str], by: str, names: Sequence[str] | str |
     group_names = as_tuple(names)
     for name in group_names:
         if name not in groups:
-            msg = f"--groups {name!r}: is not a group of {by}; {name_hint(str(name), groups)}"
-            raise ConfigError(msg)
+            msg = f"--groups {name!r}: is not a group of {by}"
+            hint = name_hint(str(name), groups)
+            raise ConfigError(msg, hint)
     return np.unique([groups.index(name) for name in group_names])
 
 
@@ -243,15 +246,17 @@ def _read_distinct_utterances(source: Any) -> Utterances:
     """Return the table of utterances, in which no utterance may stand twice."""
     table = read_utterances(source)
     if not table.table.height:
-        msg = f"--utterances {table.name!r} is a pattern; give a table of what there is to draw"
-        raise ConfigError(msg)
+        msg = f"--utterances {table.name!r} is a pattern"
+        hint = "give a table of what there is to draw"
+        raise ConfigError(msg, hint)
     if table.n_repeated_rows:
         n_rows = table.table.height + table.n_repeated_rows
         msg = (
             f"{table.name}: {table.n_repeated_rows:,} of {n_rows:,} rows "
-            "repeat an utterance of a row above; keep each once"
+            "repeat an utterance of a row above"
         )
-        raise DataError(msg)
+        hint = "keep each once"
+        raise DataError(msg, hint)
     return table
 
 
@@ -262,11 +267,9 @@ def _speakers_of_utterances(table: Utterances, attributes: Sequence[Attribute]) 
     lower_names = {attribute.name.lower() for attribute in attributes}
     columns = [name for name in table.attributes.columns if name.lower() in lower_names]
     if "speaker" in columns or "row" in columns:
-        msg = (
-            f"--by: 'speaker' is not an attribute of {table.name}; name one of a speaker's "
-            "attributes"
-        )
-        raise ConfigError(msg)
+        msg = f"--by: 'speaker' is not an attribute of {table.name}"
+        hint = "name one of a speaker's attributes"
+        raise ConfigError(msg, hint)
     rows = table.table.select("row", speaker.alias("speaker"))
     frame = rows.hstack(table.attributes.select(pl.col(columns).fill_null("")))
     return Speakers(frame, name=table.name, id="speaker", conflicts="error", provenance={})

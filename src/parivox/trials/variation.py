@@ -143,8 +143,9 @@ class Variation(NotebookView):
             To be saved as SVG, PNG, PDF or HTML with its ``save``.
         """
         if metric not in METRICS:
-            msg = f"metric is {metric!r}; it is one of {', '.join(METRICS)}"
-            raise ConfigError(msg)
+            msg = f"metric is {metric!r}"
+            hint = f"it is one of {', '.join(METRICS)}"
+            raise ConfigError(msg, hint)
         return import_module(VARIATION_CHART_MODULE).spread(self, metric)
 
     def dets(self) -> Any:
@@ -231,8 +232,9 @@ def variants(
     numbers: Any = per_speaker if is_several else [per_speaker]
     pair_numbers = sorted({PER_SPEAKER_OPTION.check(number) for number in numbers})
     if not pair_numbers:
-        msg = "per_speaker names no number of pairs; give one or several, for example 25,50,75"
-        raise ConfigError(msg)
+        msg = "per_speaker names no number of pairs"
+        hint = "give one or several, for example 25,50,75"
+        raise ConfigError(msg, hint)
     checked_options = VariantsOptions.from_keywords(
         by=by,
         variants=variants,
@@ -262,8 +264,9 @@ def variants(
     else:
         for name, option in score_options.items():
             if option is not None:
-                msg = f"{name} is of files of scores; leave it out where there is a scorer"
-                raise ConfigError(msg)
+                msg = f"{name} is of files of scores"
+                hint = "leave it out where there is a scorer"
+                raise ConfigError(msg, hint)
         series = build_scored_lists(
             source, scorer, pair_numbers, n_variants, seed, **speaker_options
         )
@@ -451,11 +454,14 @@ class CandidatePairs:
             n_of_speakers_with_pairs = n_of_rarer_class[self.group_of_speaker >= 0]
             msg = (
                 f"no speaker has {n_pairs:,} same-speaker pairs of two recordings and {n_pairs:,} "
-                "different-speaker pairs within the group; ask for at most "
+                "different-speaker pairs within the group"
+            )
+            hint = (
+                "ask for at most "
                 f"{int(n_of_rarer_class.max(initial=0)):,}, which one speaker has (half of them "
                 f"have {int(np.median(n_of_speakers_with_pairs)):,})"
             )
-            raise DataError(msg)
+            raise DataError(msg, hint)
         pairs = self.select(np.flatnonzero(has_enough[self.speaker]))
         return replace(
             pairs, group_of_speaker=np.where(has_enough, self.group_of_speaker, np.int32(-1))
@@ -537,8 +543,9 @@ def build_scored_lists(
         score = np.asarray(scorer(ids[enrol], ids[test]), dtype=np.float64)
         if score.shape != enrol.shape or np.isnan(score).any():
             fault = f"NaN among {score.size:,}" if score.shape == enrol.shape else score.shape
-            msg = f"the scorer gave {fault} for {enrol.size:,} trials; give a score for each"
-            raise DataError(msg)
+            msg = f"the scorer gave {fault} for {enrol.size:,} trials"
+            hint = "give a score for each"
+            raise DataError(msg, hint)
         speaker = speaker_of_utterance[enrol]
         takes_part = np.bincount(speaker, minlength=pool.group_of_speaker.size) > 0
         return CandidatePairs(
@@ -633,8 +640,9 @@ def _scored_pairs(trials: TrialSet, grouping: Grouping, group_of_speaker: Codes)
         (False, f"different-speaker pair within a group of {grouping.name}"),
     ):
         if not (is_eligible & (target == label)).any():
-            msg = f"{trials.provenance[0]['name']}: contains no {words}; give scores of such pairs"
-            raise DataError(msg)
+            msg = f"{trials.provenance[0]['name']}: contains no {words}"
+            hint = "give scores of such pairs"
+            raise DataError(msg, hint)
     enrol, test, target, score, speaker, partner, group = (
         column[is_eligible] for column in (enrol, test, target, score, speaker, partner, group)
     )

@@ -82,14 +82,16 @@ def label_words(target: NDArray[np.bool_], words: Sequence[str] = LABELS) -> pl.
 def check_is_new(path: Any) -> Path:
     """Return the file to write, if there is none yet and its folder can be written."""
     if not isinstance(path, (str, os.PathLike)):
-        msg = f"--out {path!r}: names no file; give its path"
-        raise ConfigError(msg)
+        msg = f"--out {path!r}: names no file"
+        hint = "give its path"
+        raise ConfigError(msg, hint)
     text = os.fsdecode(path)
     out, subject = Path(text), f"--out {text}"
     try:
         if text and out.exists():
-            msg = f"--out {text}: is there already; name a new file"
-            raise ConfigError(msg)
+            msg = f"--out {text}: is there already"
+            hint = "name a new file"
+            raise ConfigError(msg, hint)
         if text and out.parent.is_dir() and os.access(out.parent, os.W_OK | os.X_OK):
             return out
     except (OSError, ValueError) as error:
@@ -143,11 +145,9 @@ class ListWriter:
         CSV and Parquet have room for trials whose labels are not known.
         """
         if further_columns and self.format not in FORMATS_WITH_FURTHER_COLUMNS:
-            msg = (
-                f"a list in the format {self.format} contains no {', '.join(further_columns)}; "
-                "write it as csv"
-            )
-            raise ConfigError(msg)
+            msg = f"a list in the format {self.format} contains no {', '.join(further_columns)}"
+            hint = "write it as csv"
+            raise ConfigError(msg, hint)
         trial_columns = {"enrol": enrol_ids, "test": test_ids}
         if target is not None:
             words = _TEXT_FORMATS.get(self.format, _TEXT_FORMATS["csv"]).words
@@ -190,10 +190,10 @@ class ListWriter:
                 row = int(is_forbidden.arg_max() or 0)
                 msg = (
                     f"trial {self.n_rows + row + 1}: {side} id {frame[side][row]!r} cannot stand "
-                    f"in a list in the format {self.format}, which has no quotes; write it as csv "
-                    "or parquet, or rename the utterance"
+                    f"in a list in the format {self.format}, which has no quotes"
                 )
-                raise DataError(msg)
+                hint = "write it as csv or parquet, or rename the utterance"
+                raise DataError(msg, hint)
 
     def __exit__(
         self,
@@ -361,8 +361,9 @@ def convert(
 def scan_every_column(source: Any, columns: dict[str, str], format_: str | None) -> Scan:
     """Scan a list with every column that it has, those without a role as attributes."""
     if isinstance(source, str) and source == "-":
-        msg = "-: a list to be converted is read more than once; save it as a file"
-        raise ConfigError(msg)
+        msg = "-: a list to be converted is read more than once"
+        hint = "save it as a file"
+        raise ConfigError(msg, hint)
     # the columns without a role are known only after a first scan
     scan_of_roles = scan(source, columns=RequestedColumns(columns), format=format_, name="trials")
     all_columns = RequestedColumns(columns, attributes=scan_of_roles.ignored)
@@ -382,8 +383,9 @@ def further_columns(source_scan: Scan) -> dict[str, str]:
     all_names = [*_TRIAL_COLUMNS, *names.values()]
     repeated = [name for name in all_names if all_names.count(name) > 1]
     if repeated:
-        msg = f"{source_scan.name}: two columns would be called {repeated[0]!r}; rename one of them"
-        raise DataError(msg)
+        msg = f"{source_scan.name}: two columns would be called {repeated[0]!r}"
+        hint = "rename one of them"
+        raise DataError(msg, hint)
     return names
 
 
@@ -428,15 +430,19 @@ def _speaker_of_utterance(
         if len(without_path):
             msg = (
                 f"{source_scan.name}: has no column of labels{source_scan.found_columns_text}, and "
-                f"{listed_ids(without_path, ids, 'utterance ids')} name no speaker; give a table "
+                f"{listed_ids(without_path, ids, 'utterance ids')} name no speaker"
+            )
+            hint = (
+                "give a table "
                 "of speakers or utterances, or name the labels with --columns label=..."
             )
-            raise DataError(msg)
+            raise DataError(msg, hint)
         speaker = first_components(ids)
     elif table.names_speakers:
         table.refuse_nobody()
         speaker = table.speakers(ids, source_scan.name)
     else:
-        msg = f"{table.name}: has no column 'speaker', from which labels are derived; give one"
-        raise DataError(msg)
+        msg = f"{table.name}: has no column 'speaker', from which labels are derived"
+        hint = "give one"
+        raise DataError(msg, hint)
     return pl.DataFrame([ids, speaker.alias("speaker")])

@@ -166,8 +166,9 @@ def _count_scores(scores: Any, count_options: CountOptions) -> TrialCounts:
     bins = parse_bins(count_options.step, as_tuple(count_options.thresholds))
     sources = sources_by_name(scores)
     if len(sources) > 1:
-        msg = f"parivox count takes one score file, here are {len(sources)}; count each by itself"
-        raise ConfigError(msg)
+        msg = f"parivox count takes one score file, here are {len(sources)}"
+        hint = "count each by itself"
+        raise ConfigError(msg, hint)
     (name, source), *_ = sources.items()
     is_named = source is not scores
     inputs = read_grouped_trials(
@@ -276,16 +277,17 @@ def count_trials(
 def _check_bins(trials: TrialSet, bins: Bins) -> None:
     """Refuse what would be as long as the trials themselves, and edges that mean nothing."""
     if not trials.is_scored and not bins.is_exact:
-        msg = f"{trials.name}: contains decisions, not scores; leave out --step and --threshold"
-        raise ConfigError(msg)
+        msg = f"{trials.name}: contains decisions, not scores"
+        hint = "leave out --step and --threshold"
+        raise ConfigError(msg, hint)
     if bins.is_exact and not trials.is_exact:
         low, high = trials.score_range
         power = math.ceil(math.log10(max(high - low, 1e-9) / (1 << 16)))
         msg = (
-            f"{trials.name}: has {trials.n_trials:,} trials, too many to count each score by "
-            f"itself; give the width of bins, for example --step {10.0**power:g}"
+            f"{trials.name}: has {trials.n_trials:,} trials, too many to count each score by itself"
         )
-        raise ConfigError(msg)
+        hint = f"give the width of bins, for example --step {10.0**power:g}"
+        raise ConfigError(msg, hint)
 
 
 class _SuppressedLayouts:
@@ -397,21 +399,17 @@ class _SuppressedLayouts:
         in_level, used = self._speakers_by_cell()
         everyone = int(in_level[0][0].sum())
         if everyone < min_speakers:
-            msg = (
-                f"{self.trials.name}: its trials are of {everyone} speakers; "
-                f"counts of fewer than {min_speakers} are not shared (see --withhold)"
-            )
-            raise DataError(msg)
+            msg = f"{self.trials.name}: its trials are of {everyone} speakers"
+            hint = f"counts of fewer than {min_speakers} are not shared (see --withhold)"
+            raise DataError(msg, hint)
         self.level_codes = [stratum_suppression(speakers, min_speakers) for speakers in in_level]
         n_groupings, shown_levels = len(self.groupings), []
         for stratum_index, outer in enumerate(self.within, 1):
             is_shown = self.level_codes[stratum_index][:-1] == SHOWN
             if is_shown.size and not is_shown.any():
-                msg = (
-                    f"--within {outer.name}: every level has fewer than {min_speakers} speakers; "
-                    "leave it out (see --withhold)"
-                )
-                raise ConfigError(msg)
+                msg = f"--within {outer.name}: every level has fewer than {min_speakers} speakers"
+                hint = "leave it out (see --withhold)"
+                raise ConfigError(msg, hint)
             self.stratum_positions[stratum_index] = np.append(
                 np.where(is_shown, np.cumsum(is_shown) - 1, -1), -1
             )

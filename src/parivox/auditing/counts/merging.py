@@ -48,11 +48,9 @@ def read_counts_files(named_files: NamedFiles) -> list[TrialCounts]:
         (name, source) for name, source in named_files if source not in speaker_counts_files
     ]
     if not named_files:
-        msg = (
-            f"{speaker_counts_files[0]}: contains speaker counts; give the score counts of its "
-            "trials as well"
-        )
-        raise DataError(msg)
+        msg = f"{speaker_counts_files[0]}: contains speaker counts"
+        hint = "give the score counts of its trials as well"
+        raise DataError(msg, hint)
     # what the metadata say first: rows are read of one file after the other
     headers: list[TrialCounts] = []
     for name, source in named_files:
@@ -78,11 +76,9 @@ def read_counts_files(named_files: NamedFiles) -> list[TrialCounts]:
     sources_by_file = {source: set(read_sources(source)) for source in speaker_counts_files}
     for path, sources in sources_by_file.items():
         if not any(sources & set(counts.sources) for counts in merged):
-            msg = (
-                f"{path}: contains speaker counts of other trials than the score counts; give "
-                "those of the same trials"
-            )
-            raise DataError(msg)
+            msg = f"{path}: contains speaker counts of other trials than the score counts"
+            hint = "give those of the same trials"
+            raise DataError(msg, hint)
     merged = [_with_speaker_counts(counts, sources_by_file) for counts in merged]
     distinct_names = {
         counts.speaker_counts.names for counts in merged if counts.speaker_counts is not None
@@ -91,9 +87,10 @@ def read_counts_files(named_files: NamedFiles) -> list[TrialCounts]:
         msg = (
             f"{merged[0].name}: its speaker counts name speakers other than those of other "
             "systems and "
-            "lists; audit each by itself"
+            "lists"
         )
-        raise DataError(msg)
+        hint = "audit each by itself"
+        raise DataError(msg, hint)
     return merged
 
 
@@ -137,12 +134,9 @@ def _with_speaker_counts(
         SpeakerCounts.read(path).with_groupings(groupings) for path in matching_paths
     )
     if (counts.withheld or counts.suppressed_strata) and not speaker_counts.sites:
-        msg = (
-            f"{counts.name}: suppresses groups that its speaker counts would reveal; count again "
-            "with "
-            "--withhold 0, or leave the speaker counts out"
-        )
-        raise DataError(msg)
+        msg = f"{counts.name}: suppresses groups that its speaker counts would reveal"
+        hint = "count again with --withhold 0, or leave the speaker counts out"
+        raise DataError(msg, hint)
     speaker_counts = replace(
         speaker_counts,
         groupings=tuple(
@@ -153,9 +147,10 @@ def _with_speaker_counts(
     if speaker_counts.sources != counts.sources or speaker_counts.n_trials != counts.n_trials:
         msg = (
             f"{counts.name}: its speaker counts are of {speaker_counts.n_trials:,} trials, not of "
-            f"{counts.n_trials:,}; give the speaker counts of each file of score counts"
+            f"{counts.n_trials:,}"
         )
-        raise DataError(msg)
+        hint = "give the speaker counts of each file of score counts"
+        raise DataError(msg, hint)
     n_groupings = len(counts.groupings)
     return replace(
         counts,
@@ -187,16 +182,18 @@ def _check_no_repeated_trials(all_counts: Sequence[TrialCounts], paths: Sequence
             )
             if earlier is not counts:
                 if path == its_path:
-                    msg = f"{path}: is named twice, so that it would count twice; name it once"
-                    raise DataError(msg)
+                    msg = f"{path}: is named twice, so that it would count twice"
+                    hint = "name it once"
+                    raise DataError(msg, hint)
                 names = (
                     (counts.name, earlier.name) if counts.name != earlier.name else (path, its_path)
                 )
                 msg = (
                     f"{names[0]}: contains trials that {names[1]} contains too, so they would "
-                    "count twice; leave out one of the two"
+                    "count twice"
                 )
-                raise DataError(msg)
+                hint = "leave out one of the two"
+                raise DataError(msg, hint)
 
 
 def _check_compatible(reference: TrialCounts, compared: TrialCounts) -> None:
@@ -215,16 +212,15 @@ def _check_compatible(reference: TrialCounts, compared: TrialCounts) -> None:
     one_sided += [(reference, word) for word in sorted(reference.contents - compared.contents)]
     for expected, counted_as in differences:
         if expected != counted_as:
-            msg = (
-                f"{compared.name}: is counted {counted_as}, {reference.name} {expected}; count "
-                "both in the same way"
-            )
-            raise DataError(msg)
+            msg = f"{compared.name}: is counted {counted_as}, {reference.name} {expected}"
+            hint = "count both in the same way"
+            raise DataError(msg, hint)
     if one_sided and is_same_list:
         holder, word = one_sided[0]
         lacking = reference if holder is compared else compared
-        msg = f"{holder.name}: has {word}, {lacking.name} does not; count both in the same way"
-        raise DataError(msg)
+        msg = f"{holder.name}: has {word}, {lacking.name} does not"
+        hint = "count both in the same way"
+        raise DataError(msg, hint)
 
 
 def _grouping_names(groupings: Sequence[Grouping]) -> str:
@@ -245,11 +241,9 @@ def _united_groupings(
         ]
         if not known_groupings:
             scope_note = " of this file and all others" if len(all_counts) > 1 else ""
-            msg = (
-                f"{all_counts[0].name}: {reference.name} is unknown for every trial{scope_note}; "
-                "count again without it"
-            )
-            raise DataError(msg)
+            msg = f"{all_counts[0].name}: {reference.name} is unknown for every trial{scope_note}"
+            hint = "count again without it"
+            raise DataError(msg, hint)
         values = [
             _ordered_values(
                 text, [(grouping.attribute_values[i], name) for grouping, name in known_groupings]
@@ -293,9 +287,10 @@ def _ordered_values(
             if [*values] != [*reference_values]:
                 msg = (
                     f"{file_name}: its bands of {text} are {', '.join(values)}, those of {name} "
-                    f"{', '.join(reference_values)}; count both in the same way"
+                    f"{', '.join(reference_values)}"
                 )
-                raise DataError(msg)
+                hint = "count both in the same way"
+                raise DataError(msg, hint)
     sorter = TopologicalSorter[str]()
     for values, _ in values_by_file:
         sorter.add(values[0])
@@ -304,8 +299,9 @@ def _ordered_values(
     try:
         sorter.prepare()
     except CycleError:
-        msg = f"{name}: the values of {text} stand in another order in other files; count again"
-        raise DataError(msg) from None
+        msg = f"{name}: the values of {text} stand in another order in other files"
+        hint = "count again"
+        raise DataError(msg, hint) from None
     rank = {
         value: i
         for i, value in enumerate(

@@ -35,24 +35,26 @@ def check_disclosure(inputs: GroupedTrials, count_options: CountOptions, *, is_e
     """Refuse speaker counts that would tell more than their form is for."""
     if count_options.key is None:
         if count_options.blocks is not None:
-            msg = "--blocks: deals speakers by a key of the site's own; give it with --key FILE"
-            raise ConfigError(msg)
+            msg = "--blocks: deals speakers by a key of the site's own"
+            hint = "give it with --key FILE"
+            raise ConfigError(msg, hint)
         return
     if inputs.trial_sets[0].is_scored and is_exact:
         msg = (
             "--key: speaker counts have the bins of the score counts, and without any they would "
             "contain every "
-            "score; give --step WIDTH, or --threshold"
+            "score"
         )
-        raise ConfigError(msg)
+        hint = "give --step WIDTH, or --threshold"
+        raise ConfigError(msg, hint)
     if count_options.blocks is None:
         if count_options.withhold:
             msg = (
                 "--key: describes every single speaker, under a pseudonym, so that no group can be "
-                "withheld; give --blocks 20, or, for a reader who may have personal data, "
-                "--withhold 0"
+                "withheld"
             )
-            raise ConfigError(msg)
+            hint = "give --blocks 20, or, for a reader who may have personal data, --withhold 0"
+            raise ConfigError(msg, hint)
         return
     trial_groupings = [
         grouping.name
@@ -65,10 +67,10 @@ def check_disclosure(inputs: GroupedTrials, count_options: CountOptions, *, is_e
         )
         msg = (
             f"--blocks {count_options.blocks}: are of speakers, of whom a few may be behind the "
-            f"trials of one block by {names}; group by attributes of speakers alone, without "
-            "--within"
+            f"trials of one block by {names}"
         )
-        raise ConfigError(msg)
+        hint = "group by attributes of speakers alone, without --within"
+        raise ConfigError(msg, hint)
 
 
 def speaker_counts_to_share(
@@ -164,6 +166,7 @@ def _check_block_sizes(
     )
     msg = (
         f"{speakers.name}: {sizes[smallest]} speakers of the trials are {words}, fewer than a "
-        f"block of {min_speakers}; {mend}, or give --blocks {max(int(sizes[smallest]), 2)}"
+        f"block of {min_speakers}"
     )
-    raise DataError(msg)
+    hint = f"{mend}, or give --blocks {max(int(sizes[smallest]), 2)}"
+    raise DataError(msg, hint)

@@ -604,9 +604,10 @@ def check_joinable_rows(counts: TrialCounts, *, may_tell: bool = True) -> None:
     names = ", ".join(grouping.name for grouping in (*counts.groupings, *counts.within))
     msg = (
         f"{counts.name}: is counted by {names} at {counted_at}, so that what is suppressed could "
-        f"be computed by joining rows of rare values; give {remedy_text}"
+        "be computed by joining rows of rare values"
     )
-    raise ConfigError(msg)
+    hint = f"give {remedy_text}"
+    raise ConfigError(msg, hint)
 
 
 def informative_layouts(counts: TrialCounts) -> list[int]:

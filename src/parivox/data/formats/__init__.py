@@ -68,8 +68,9 @@ def scan(source: Any, *, columns: RequestedColumns, format: str | None, name: st
     arrays; messages call a source without a name `name`.
     """
     if format is not None and format not in FORMATS:
-        msg = f"{columns.option} {format!r} is not known; choose from {', '.join(FORMATS)}"
-        raise ConfigError(msg)
+        msg = f"{columns.option} {format!r} is not known"
+        hint = f"choose from {', '.join(FORMATS)}"
+        raise ConfigError(msg, hint)
     if are_paths(source):
         named_paths = zip(source, distinct_names(source), strict=True)
         return _scan_files([_scan_file(path, columns, format, name) for path, name in named_paths])
@@ -120,11 +121,9 @@ def check_same_columns(files: Sequence[tuple[str, Iterable[str]]]) -> None:
             role_names = " and ".join(
                 sorted(role.lstrip("@") for role in missing_roles or extra_roles)
             )
-            msg = (
-                f"{lacking_name}: has no column of {role_names}, which {having_name} has; give "
-                "files of one list with the same columns"
-            )
-            raise DataError(msg)
+            msg = f"{lacking_name}: has no column of {role_names}, which {having_name} has"
+            hint = "give files of one list with the same columns"
+            raise DataError(msg, hint)
 
 
 def _scan_files(scans: Sequence[Scan]) -> Scan:
@@ -221,15 +220,14 @@ def _detect_format(content: SourceBytes, columns: RequestedColumns) -> Format:
     if candidates:
         rows = ", or ".join(candidate.rows for candidate in candidates)
         choice = " or ".join(f"{columns.option} {candidate.name}" for candidate in candidates)
-        msg = f"{content.name}: its rows may be {rows}; say which with {choice}"
-        raise DataError(msg)
+        msg = f"{content.name}: its rows may be {rows}"
+        hint = f"say which with {choice}"
+        raise DataError(msg, hint)
     lines = text_sample(content.head)
     if lines.are_decisions():
-        msg = (
-            f"{content.name}: its rows are two ids and a decision, which need a header; "
-            "put enrol, test, decision above them, separated as they are"
-        )
-        raise DataError(msg)
+        msg = f"{content.name}: its rows are two ids and a decision, which need a header"
+        hint = "put enrol, test, decision above them, separated as they are"
+        raise DataError(msg, hint)
     if columns.by_role and not columns.may_be_elsewhere:
         return DELIMITED  # its reader says which of the named columns is missing
     with suppress(DataError):
@@ -246,26 +244,28 @@ def _unknown_format_error(content: SourceBytes, columns: RequestedColumns) -> Da
         return DataError(needs_gallery_message(content.name))
     names_text = ", ".join(repr(name[:40]) for name in names[:8])
     if lines.has_unknown_header:
-        msg = (
-            f"{content.name}: its columns {names_text} have no known names; name them with "
-            "--columns enrol=...,test=...,score=...,label=..."
-        )
-        return DataError(msg)
+        msg = f"{content.name}: its columns {names_text} have no known names"
+        hint = "name them with --columns enrol=...,test=...,score=...,label=..."
+        return DataError(msg, hint)
     deviation = _first_deviating_line(content.head)
     if deviation is not None:
         row, line, format_name = deviation
         msg = (
             f"{content.name}, row {row}: does not match the rows above, which are {format_name}: "
-            f"{line[:80]!r}; repair or remove it, or name the columns in a header"
+            f"{line[:80]!r}"
         )
-        return DataError(msg)
+        hint = "repair or remove it, or name the columns in a header"
+        return DataError(msg, hint)
     if len(names) == 2:
         msg = (
             f"{content.name}, row 1: not a score file, the header has no known trial columns "
-            f"(found: {names_text}); name the columns enrol and test, or map them with --columns. "
+            f"(found: {names_text})"
+        )
+        hint = (
+            "name the columns enrol and test, or map them with --columns. "
             "Pass a speaker table with --speakers"
         )
-        return DataError(msg)
+        return DataError(msg, hint)
     candidates = "".join(
         f" {candidate.name} if it is one of {candidate.examples[0].written_by}'s"
         for candidate in FORMATS.values()
@@ -273,10 +273,13 @@ def _unknown_format_error(content: SourceBytes, columns: RequestedColumns) -> Da
     )
     msg = (
         f"{content.name}, row 1: not a score file, the header has no known trial columns (found: "
-        f"{names_text}); name the columns with --columns enrol=...,test=...,score=...,label=..., "
+        f"{names_text})"
+    )
+    hint = (
+        "name the columns with --columns enrol=...,test=...,score=...,label=..., "
         f"or the format with {columns.option}{candidates}"
     )
-    return DataError(msg)
+    return DataError(msg, hint)
 
 
 def _check_holds_trials(content: SourceBytes) -> None:
@@ -301,13 +304,14 @@ def _check_holds_trials(content: SourceBytes) -> None:
         raise DataError(msg)
     if are_scores_without_ids(content.head):
         name = content.name
-        msg = (
-            f"{name}: its rows are a score and a label, without recordings; compute metrics "
+        msg = f"{name}: its rows are a score and a label, without recordings"
+        hint = (
+            "compute metrics "
             f"without groups with parivox metrics {name}, or put the rows behind those of the list "
             f"that they were made of: where a tab separates the two, paste -d ' ' TRIALS {name} | "
             "cut -f 1 does so"
         )
-        raise DataError(msg)
+        raise DataError(msg, hint)
 
 
 def _first_deviating_line(head: bytes) -> tuple[int, str, str] | None:

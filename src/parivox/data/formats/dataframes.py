@@ -186,10 +186,9 @@ def check_decodes(*tables: UndecodedTable) -> None:
 
 
 def _damage_error(name: str, kind: str, reason: str) -> DataError:
-    return DataError(
-        f"{name}: cannot be read as {kind} ({reason}); it may be truncated, so make or "
-        "copy it again"
-    )
+    msg = f"{name}: cannot be read as {kind} ({reason})"
+    hint = "it may be truncated, so make or copy it again"
+    return DataError(msg, hint)
 
 
 def _table(kind: str, content: SourceBytes) -> NamedColumns:
@@ -258,8 +257,8 @@ def dataframe_from(source: Any, name: str) -> pl.DataFrame:
     remedy = "give a path, a dataframe or a mapping of arrays"
     if hasattr(source, "select_columns"):
         remedy = "it gives its rows one by one, so load it without streaming=True"
-    msg = f"{name}: type {type(source).__name__} is not a table; {remedy}"
-    raise DataError(msg)
+    msg = f"{name}: type {type(source).__name__} is not a table"
+    raise DataError(msg, remedy)
 
 
 def _frame_of_columns(source: Any, name: str) -> pl.DataFrame | None:
@@ -312,7 +311,8 @@ def _no_ids_error(array: Any, name: str) -> DataError:
             f"{remedy} with ids of both sides; arrays of scores and labels without ids go to "
             "pv.metrics(scores, labels, groups)"
         )
-    return DataError(f"{name}: an array of type {type(array).__name__} names no columns; {remedy}")
+    msg = f"{name}: an array of type {type(array).__name__} names no columns"
+    return DataError(msg, remedy)
 
 
 def _with_index_columns(source: Any) -> Any:
@@ -335,11 +335,9 @@ def _check_no_splits(source: Mapping[Any, Any], name: str) -> None:
     """Refuse a mapping of splits of a dataset: only one split is a table."""
     splits = [str(key) for key, split in source.items() if hasattr(split, "select_columns")]
     if splits:
-        msg = (
-            f"{name}: contains the splits {', '.join(map(repr, splits))}; give one of them, for "
-            f"example dataset[{splits[0]!r}]"
-        )
-        raise DataError(msg)
+        msg = f"{name}: contains the splits {', '.join(map(repr, splits))}"
+        hint = f"give one of them, for example dataset[{splits[0]!r}]"
+        raise DataError(msg, hint)
 
 
 def _series(cells: Any) -> pl.Series:

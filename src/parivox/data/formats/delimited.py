@@ -61,11 +61,9 @@ def read_header(content: SourceBytes) -> tuple[list[str], str, int]:
     """Return the names of the columns, the separator, and the first row with data."""
     lines = head_lines(content.head)
     if not lines:
-        msg = (
-            f"{content.name}: contains blank lines only; give a file with a header and rows "
-            "below it"
-        )
-        raise DataError(msg)
+        msg = f"{content.name}: contains blank lines only"
+        hint = "give a file with a header and rows below it"
+        raise DataError(msg, hint)
     names, separator, data_lines = _split_header(lines)
     content.dialect.pop(COMMENT_LINES, None)  # noted by an earlier reading
     n_comments = len(_leading_comments(lines))
@@ -76,12 +74,14 @@ def read_header(content: SourceBytes) -> tuple[list[str], str, int]:
     if not data_lines and len(content.head) == MAX_HEADER_BYTES:
         msg = (
             f"{content.name}: its header, row {lines[-1][0]}, is longer than "
-            f"{MAX_HEADER_BYTES >> 20} MiB; give a table of fewer columns"
+            f"{MAX_HEADER_BYTES >> 20} MiB"
         )
-        raise DataError(msg)
+        hint = "give a table of fewer columns"
+        raise DataError(msg, hint)
     if not data_lines:
-        msg = f"{content.name}: contains a header and nothing else; give a file with rows below it"
-        raise DataError(msg)
+        msg = f"{content.name}: contains a header and nothing else"
+        hint = "give a file with rows below it"
+        raise DataError(msg, hint)
     return names, separator, data_lines[0][0]
 
 
@@ -254,13 +254,13 @@ def check_text(content: SourceBytes) -> None:
         msg = f"{name}: is a pickle: it {PICKLE_ADVICE}, and tables as CSV or Parquet"
         raise DataError(msg)
     if not content.encoding or b"\x00" in head:
-        msg = f"{name}: is neither text nor Parquet, Arrow or XLSX; save it in one of these formats"
-        raise DataError(msg)
+        msg = f"{name}: is neither text nor Parquet, Arrow or XLSX"
+        hint = "save it in one of these formats"
+        raise DataError(msg, hint)
     if b"\r" in head.strip() and b"\n" not in head:
-        msg = (
-            f"{name}: its lines end in CR alone, as on old Macs; save it with line ends LF or CR LF"
-        )
-        raise DataError(msg)
+        msg = f"{name}: its lines end in CR alone, as on old Macs"
+        hint = "save it with line ends LF or CR LF"
+        raise DataError(msg, hint)
 
 
 @lru_cache(maxsize=4)
@@ -401,8 +401,9 @@ def _parse_checked(
     if quote is not None:
         return _parse_by_record(data_text, data_row, name, separator, types)
     assert engine_error is not None
-    msg = f"{name}: cannot be read as a table ({error_summary(engine_error)}); repair the file"
-    raise DataError(msg) from engine_error
+    msg = f"{name}: cannot be read as a table ({error_summary(engine_error)})"
+    hint = "repair the file"
+    raise DataError(msg, hint) from engine_error
 
 
 def _line_count(text: bytes, start: int = 0) -> int:
@@ -462,11 +463,12 @@ def _first_doubtful_quote(text: bytes, first_row: int, separator: str, width: in
 
 
 def _stray_quote_error(name: str, row: int) -> StrayQuote:
-    return StrayQuote(
+    msg = (
         f'{name}, row {row}: a cell in quotes (") does not end with them, or not on its line, but '
-        "each line has as many cells as the header; if quotes are ordinary characters, give "
-        "--quotes none, otherwise repair the row"
+        "each line has as many cells as the header"
     )
+    hint = "if quotes are ordinary characters, give --quotes none, otherwise repair the row"
+    return StrayQuote(msg, hint)
 
 
 def _parse_by_record(
@@ -481,11 +483,9 @@ def _parse_by_record(
             records.append([cell or None for cell in cells] or [None] * len(types))
             row = first_row + reader.line_num
     except csv.Error as error:
-        msg = (
-            f'{name}, row {row}: a cell in quotes (") does not end with them; repair the row or, '
-            "if quotes are ordinary characters, give --quotes none"
-        )
-        raise StrayQuote(msg) from error
+        msg = f'{name}, row {row}: a cell in quotes (") does not end with them'
+        hint = "repair the row or, if quotes are ordinary characters, give --quotes none"
+        raise StrayQuote(msg, hint) from error
     return pl.DataFrame(records, schema=dict.fromkeys(types, pl.String), orient="row")
 
 
@@ -557,9 +557,10 @@ def line_chunks(content: SourceBytes, start: int) -> Iterator[tuple[int, bytes, 
             if not cut or (is_last and len(pending) - pending.rfind(b"\n") > CHUNK_BYTES):
                 msg = (
                     f"{content.name}, row {row} or later: a line is longer than "
-                    f"{CHUNK_BYTES >> 20} MiB; give a table with one line per row"
+                    f"{CHUNK_BYTES >> 20} MiB"
                 )
-                raise DataError(msg)
+                hint = "give a table with one line per row"
+                raise DataError(msg, hint)
             remainder, whole_lines = pending[cut:], pending if is_last else pending[:cut]
             if whole_lines:
                 yield row, whole_lines, 0
@@ -586,6 +587,6 @@ def _first_row_of_other_width(
 
 def _width_error(name: str, row: int, n_found: int, width: int) -> DataError:
     columns = "1 column" if n_found == 1 else f"{n_found} columns"
-    return DataError(
-        f"{name}, row {row}: has {columns}, but other rows have {width}; repair or remove the row"
-    )
+    msg = f"{name}, row {row}: has {columns}, but other rows have {width}"
+    hint = "repair or remove the row"
+    return DataError(msg, hint)

@@ -95,8 +95,8 @@ class Chunk:
             text = "" if cell is None else str(cell).strip()
             problem_text = f"{text!r} {problem}" if text else "is empty"
             cell_location = location(self.name, self.rows[positions[0]], self.columns[role])
-            msg = f"{cell_location}: {problem_text}; {remedy}"
-            raise DataError(msg)
+            msg = f"{cell_location}: {problem_text}"
+            raise DataError(msg, remedy)
 
 
 @frozen
@@ -276,10 +276,10 @@ def scan_named_columns(
             column, dtype = table.names[position], table.types[position]
             if role != "score" and (not has_text_cells(dtype) or dtype.is_temporal()):
                 msg = (
-                    f"{name}: column {column!r} ({role}) contains {dtype}, neither text nor "
-                    "numbers; save it as text"
+                    f"{name}: column {column!r} ({role}) contains {dtype}, neither text nor numbers"
                 )
-                raise DataError(msg)
+                hint = "save it as text"
+                raise DataError(msg, hint)
     column_names = {role: table.names[position] for role, position in positions.items()}
     used_positions = set(positions.values())
     ignored = tuple(
@@ -371,7 +371,6 @@ def error_summary(error: BaseException) -> str:
 
 def too_many_cells(name: str, max_cells: int) -> DataError:
     """Return the error for a workbook with more cells than are read."""
-    return DataError(
-        f"{name}: a sheet has more than {max_cells:,} cells, the most that are read of a workbook; "
-        "save its table as CSV or Parquet"
-    )
+    msg = f"{name}: a sheet has more than {max_cells:,} cells, the most that are read of a workbook"
+    hint = "save its table as CSV or Parquet"
+    return DataError(msg, hint)

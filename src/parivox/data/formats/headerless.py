@@ -320,10 +320,10 @@ def headerless(
         if columns.by_role and not columns.may_be_elsewhere:
             msg = (
                 f"{content.name}: --columns names {', '.join(columns.by_role.values())}, but the "
-                f"file is read as {name}, without a header; give {columns.option} delimited if it "
-                "has one"
+                f"file is read as {name}, without a header"
             )
-            raise DataError(msg)
+            hint = f"give {columns.option} delimited if it has one"
+            raise DataError(msg, hint)
         sample = text_sample(content.head)
         _check_width(
             content, name, sample, column_texts, n_required, ignored_columns=ignored_columns
@@ -400,10 +400,10 @@ def _check_width(
         wide_lines = [i for i, row in enumerate(sample.rows) if len(row) == sample.width]
         msg = (
             f"{content.name}, row {lines[wide_lines[0]][0]}: has {sample.width} columns, but "
-            f"{name} has {n_known} ({', '.join(column_texts)}); name the columns in a header, "
-            "or remove the others"
+            f"{name} has {n_known} ({', '.join(column_texts)})"
         )
-        raise DataError(msg)
+        hint = "name the columns in a header, or remove the others"
+        raise DataError(msg, hint)
 
 
 def _column_texts(positions: Mapping[str, int]) -> list[str]:

@@ -41,20 +41,16 @@ def with_one_record_a_line(content: SourceBytes) -> SourceBytes:
     if is_line and isinstance(first_value, dict) and (other_lines or _is_record(first_value)):
         return content
     if content.size > _MAX_BYTES:
-        msg = (
-            f"{content.name}: is one JSON document of more than {_MAX_BYTES >> 20} MiB; write one "
-            "record per line, for example with jq -c"
-        )
-        raise DataError(msg)
+        msg = f"{content.name}: is one JSON document of more than {_MAX_BYTES >> 20} MiB"
+        hint = "write one record per line, for example with jq -c"
+        raise DataError(msg, hint)
     with content.open() as file:
         text = file.read().decode("utf-8-sig", errors="replace")
     is_document, document = _decode(text, content.name)
     if isinstance(document, list) and any(isinstance(row, list) for row in document):
-        msg = (
-            f"{content.name}: contains rows of values without column names; write the names with "
-            'the values, as to_json(orient="records") of pandas does'
-        )
-        raise DataError(msg)
+        msg = f"{content.name}: contains rows of values without column names"
+        hint = 'write the names with the values, as to_json(orient="records") of pandas does'
+        raise DataError(msg, hint)
     records = _records(document) if is_document else []
     if not records:
         return content
@@ -70,8 +66,9 @@ def _decode(text: str, name: str) -> tuple[bool, Any]:
         if len(decoded) < len(pairs):
             keys = [key for key, _ in pairs]
             repeated = next(key for key in keys if keys.count(key) > 1)
-            msg = f"{name}: has the key {repeated!r} twice in one object; keep one"
-            raise DataError(msg)
+            msg = f"{name}: has the key {repeated!r} twice in one object"
+            hint = "keep one"
+            raise DataError(msg, hint)
         return decoded
 
     try:

@@ -118,11 +118,8 @@ def _refuse_line(content: SourceBytes, row: int, line: str) -> NoReturn:
         remedy += "; NaN and Infinity are none of JSON's numbers"
     elif row == head_lines(content.head)[0][0]:
         remedy = f"write one per line, as jq -c '.[]' {content.name} does of a list of them"
-    msg = (
-        f"{content.name}, row {row}: is not a JSON object, but other rows are: {line[:60]!r}; "
-        f"{remedy}"
-    )
-    raise DataError(msg)
+    msg = f"{content.name}, row {row}: is not a JSON object, but other rows are: {line[:60]!r}"
+    raise DataError(msg, remedy)
 
 
 def _leaf_paths(node: Any, path: Path = ()) -> Iterator[Path]:

@@ -72,11 +72,9 @@ def _sheets(content: SourceBytes) -> Sequence[Worksheet]:
     """Return every sheet of cells, in order."""
     name = content.name
     if content.head.startswith(_OLE_START):
-        msg = (
-            f"{name}: is an old workbook (.xls) or one with a password; "
-            "save it as XLSX without a password, or as CSV"
-        )
-        raise DataError(msg)
+        msg = f"{name}: is an old workbook (.xls) or one with a password"
+        hint = "save it as XLSX without a password, or as CSV"
+        raise DataError(msg, hint)
     try:
         with content.open() as file:
             _check_parts(file, name)
@@ -84,19 +82,15 @@ def _sheets(content: SourceBytes) -> Sequence[Worksheet]:
 
             return read_sheets(file, name, MAX_CELLS)
     except ImportError as error:
-        msg = (
-            f'{name}: is a workbook; to read it, pip install "parivox[xlsx]", '
-            "or save the table as CSV"
-        )
-        raise DataError(msg) from error
+        msg = f"{name}: is a workbook"
+        hint = 'to read it, pip install "parivox[xlsx]", or save the table as CSV'
+        raise DataError(msg, hint) from error
     except DataError:
         raise
     except Exception as error:  # damaged files make openpyxl and zipfile raise whatever they like
-        msg = (
-            f"{name}: cannot be read as XLSX ({error_summary(error.__cause__ or error)}); it may "
-            "be truncated, so copy it or save it again"
-        )
-        raise DataError(msg) from error
+        msg = f"{name}: cannot be read as XLSX ({error_summary(error.__cause__ or error)})"
+        hint = "it may be truncated, so copy it or save it again"
+        raise DataError(msg, hint) from error
 
 
 def _check_parts(file: IO[bytes], name: str) -> None:
@@ -109,9 +103,10 @@ def _check_parts(file: IO[bytes], name: str) -> None:
         if size > MAX_UNPACKED_BYTES:
             msg = (
                 f"{name}: takes {size >> 20:,} MiB once unpacked, where a workbook may take "
-                f"{MAX_UNPACKED_BYTES >> 20:,}; save its table as CSV or Parquet"
+                f"{MAX_UNPACKED_BYTES >> 20:,}"
             )
-            raise DataError(msg)
+            hint = "save its table as CSV or Parquet"
+            raise DataError(msg, hint)
         wrong_kind = ""
         if "xl/workbook.bin" in sizes:
             wrong_kind, remedy = "a binary workbook (.xlsb)", "save it as XLSX or CSV"
@@ -125,8 +120,8 @@ def _check_parts(file: IO[bytes], name: str) -> None:
                 "save it as XLSX that is not strict, or CSV",
             )
         if wrong_kind:
-            msg = f"{name}: is {wrong_kind}; {remedy}"
-            raise DataError(msg)
+            msg = f"{name}: is {wrong_kind}"
+            raise DataError(msg, remedy)
         for member in sizes:
             if member.startswith("xl/worksheets/") and member.endswith(".xml"):
                 with packed.open(member) as sheet:
@@ -158,18 +153,18 @@ def _find_table_sheet(sheets: Sequence[Worksheet], name: str) -> Worksheet:
             ]
             if len(tables) > 1:
                 both = f"{tables[0].name!r} and {tables[1].name!r}"
-                msg = (
-                    f"{name}: sheets {both} may both be the table; "
-                    "delete one, or save the one as a file of its own"
-                )
-                raise DataError(msg)
+                msg = f"{name}: sheets {both} may both be the table"
+                hint = "delete one, or save the one as a file of its own"
+                raise DataError(msg, hint)
             if tables:
                 return tables[0]
     if any(sheet.rows for sheet in sheets):
-        msg = f"{name}: contains a header and nothing else; give a file with rows below it"
-        raise DataError(msg)
-    msg = f"{name}: is a workbook with empty sheets; give one with a header and rows below it"
-    raise DataError(msg)
+        msg = f"{name}: contains a header and nothing else"
+        hint = "give a file with rows below it"
+        raise DataError(msg, hint)
+    msg = f"{name}: is a workbook with empty sheets"
+    hint = "give one with a header and rows below it"
+    raise DataError(msg, hint)
 
 
 def _is_table(sheet: Worksheet, min_columns: int) -> bool:
@@ -213,9 +208,10 @@ def _column_names(sheet: Worksheet, header: int, sheet_location: str) -> dict[in
         if name in column_by_name:
             msg = (
                 f"{sheet_location}, row {header}: columns {letters(column_by_name[name])} and "
-                f"{letters(column)} are both named {name!r}; rename one"
+                f"{letters(column)} are both named {name!r}"
             )
-            raise DataError(msg)
+            hint = "rename one"
+            raise DataError(msg, hint)
         column_by_name[name] = column
     return names
 
@@ -238,8 +234,9 @@ def _check_merged(sheet: Worksheet, header: int, sheet_location: str) -> None:
         if in_header:
             cells_text += " of the header"
             remedy = "give each column its own name, in one row"
-        msg = f"{sheet_location}: {cells_text} are merged; unmerge them and {remedy}"
-        raise DataError(msg)
+        msg = f"{sheet_location}: {cells_text} are merged"
+        hint = f"unmerge them and {remedy}"
+        raise DataError(msg, hint)
 
 
 def _check_cells(sheet: Worksheet, header: int, names: dict[int, str], sheet_location: str) -> None:
@@ -259,9 +256,10 @@ def _check_cells(sheet: Worksheet, header: int, names: dict[int, str], sheet_loc
                 msg = (
                     f"{sheet_location}: cell {letters(column)}{number} contains {cell[:40]!r}, but "
                     f"column {letters(column)} has no name in row {header}, which is taken as the "
-                    "header; name or clear the column, or delete what stands above the header"
+                    "header"
                 )
-                raise DataError(msg)
+                hint = "name or clear the column, or delete what stands above the header"
+                raise DataError(msg, hint)
 
 
 XLSX = named_format("xlsx", "an Excel workbook", starts_with(*_STARTS), _table)

@@ -282,10 +282,10 @@ class _KeyCounts(KeySums):
         if math.log2(n_keys) > MAX_KEY_BITS:
             msg = (
                 f"{n_speakers:,} speakers and {n_groups - 1:,} groups that are not of speakers "
-                "make too many combinations to count; group by fewer values, or by bands of a "
-                "number"
+                "make too many combinations to count"
             )
-            raise ConfigError(msg)
+            hint = "group by fewer values, or by bands of a number"
+            raise ConfigError(msg, hint)
 
 
 def _pair_counts(

@@ -52,7 +52,8 @@ KEEP_AS_WRITTEN = "give the manifest as it was written"
 
 
 def _manifest_error(path: Path, fault: str, hint: str = KEEP_AS_WRITTEN) -> DataError:
-    return DataError(f"{path}: {fault}; {hint}")
+    msg = f"{path}: {fault}"
+    return DataError(msg, hint)
 
 
 def read_manifest(path: Path) -> dict[str, Any]:

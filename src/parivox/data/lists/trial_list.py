@@ -77,10 +77,13 @@ class Agreement:
         if values and max(codes) < 0:
             msg = (
                 f"--grade-by {attribute.text!r}: contains {', '.join(map(repr, values[:3]))} for "
-                "whole trials; write yes or no, for shared or not, or give bands of a number, for "
+                "whole trials"
+            )
+            hint = (
+                "write yes or no, for shared or not, or give bands of a number, for "
                 f"example {attribute.name}:30"
             )
-            raise ConfigError(msg)
+            raise ConfigError(msg, hint)
         return cls(name, attribute_values, np.array([*codes, -1], dtype=np.int8))
 
     @property
@@ -259,20 +262,20 @@ def parse_difficulty(names: Sequence[str]) -> list[Attribute]:
     """
     not_text = [name for name in names if not isinstance(name, str)]
     if not_text:
-        msg = f"--grade-by {not_text[0]!r}: is not text; name attributes, for example gender"
-        raise ConfigError(msg)
+        msg = f"--grade-by {not_text[0]!r}: is not text"
+        hint = "name attributes, for example gender"
+        raise ConfigError(msg, hint)
     attributes = [parse_attribute(name.removeprefix("same:"), "--grade-by") for name in names]
     for attribute in attributes:
         if attribute.side or "+" in attribute.text:
-            msg = (
-                f"--grade-by {attribute.text!r}: both sides of a trial are compared; name "
-                "attributes one by one, for example gender,nationality"
-            )
-            raise ConfigError(msg)
+            msg = f"--grade-by {attribute.text!r}: both sides of a trial are compared"
+            hint = "name attributes one by one, for example gender,nationality"
+            raise ConfigError(msg, hint)
     lower_names = [attribute.text.lower() for attribute in attributes]
     if len(set(lower_names)) < len(lower_names) or len(attributes) > _MAX_ATTRIBUTES:
-        msg = f"--grade-by names an attribute twice, or more than {_MAX_ATTRIBUTES}; name each once"
-        raise ConfigError(msg)
+        msg = f"--grade-by names an attribute twice, or more than {_MAX_ATTRIBUTES}"
+        hint = "name each once"
+        raise ConfigError(msg, hint)
     return attributes
 
 

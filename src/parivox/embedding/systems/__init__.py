@@ -96,8 +96,9 @@ class VerifyingSystem(Protocol):
 def check_scoring(scoring: Any, subject: str) -> str:
     """How vectors are to be compared, if that is known; `subject` is how the message begins."""
     if scoring not in SCORINGS:
-        msg = f"{subject}: its scoring {scoring!r} is not known; give {', '.join(SCORINGS)}"
-        raise ConfigError(msg)
+        msg = f"{subject}: its scoring {scoring!r} is not known"
+        hint = f"give {', '.join(SCORINGS)}"
+        raise ConfigError(msg, hint)
     return str(scoring)
 
 
@@ -106,9 +107,10 @@ def check_least_seconds(seconds: Any, subject: str) -> float:
     if not isinstance(seconds, Real) or not 0 <= float(seconds) <= MAX_LEAST_SECONDS:
         msg = (
             f"{subject}: its least_seconds {seconds!r} are not seconds from 0 to "
-            f"{MAX_LEAST_SECONDS:,}; state the minimum length of a recording"
+            f"{MAX_LEAST_SECONDS:,}"
         )
-        raise ConfigError(msg)
+        hint = "state the minimum length of a recording"
+        raise ConfigError(msg, hint)
     return float(seconds)
 
 
@@ -132,11 +134,9 @@ def system_record(system: EmbeddingSystem | VerifyingSystem) -> dict[str, Any]:
     try:
         text = json.dumps(record, default=_number, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        msg = (
-            f"{system.name}: its provenance cannot be kept as JSON ({error}); let it contain "
-            "texts, finite numbers, lists and dictionaries"
-        )
-        raise ConfigError(msg) from error
+        msg = f"{system.name}: its provenance cannot be kept as JSON ({error})"
+        hint = "let it contain texts, finite numbers, lists and dictionaries"
+        raise ConfigError(msg, hint) from error
     read_back: dict[str, Any] = json.loads(text)
     return read_back
 

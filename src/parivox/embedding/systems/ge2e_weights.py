@@ -103,8 +103,9 @@ def read_weights(path: Path) -> Weights:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
-        msg = f"{path}: cannot be read ({error.strerror or error}); give the path of the weights"
-        raise DataError(msg) from error
+        msg = f"{path}: cannot be read ({error.strerror or error})"
+        hint = "give the path of the weights"
+        raise DataError(msg, hint) from error
     digest = hashlib.sha256(data).hexdigest()
     if digest == WHEEL_SHA256:
         with zipfile.ZipFile(io.BytesIO(data)) as wheel:
@@ -118,10 +119,10 @@ def read_weights(path: Path) -> Weights:
     ):
         msg = (
             f"{path}: contains weights other than those of {PACKAGE}, or is damaged (its sha256 is "
-            f"{digest[:16]}...); give {WHEEL}, the pretrained.pt in it, "
-            "or the array file that Parivox made of it"
+            f"{digest[:16]}...)"
         )
-        raise DataError(msg)
+        hint = f"give {WHEEL}, the pretrained.pt in it, or the array file that Parivox made of it"
+        raise DataError(msg, hint)
     return weights
 
 
@@ -177,8 +178,8 @@ def _fetch_weights() -> Weights:
             failure = (
                 failure if not pip_message or "No module named pip" in pip_message else pip_message
             )
-    msg = f"the weights of ge2e could not be fetched ({failure or 'there is no pip'}); {by_hand}"
-    raise ConfigError(msg)
+    msg = f"the weights of ge2e could not be fetched ({failure or 'there is no pip'})"
+    raise ConfigError(msg, by_hand)
 
 
 def _pip_commands() -> Iterator[list[str]]:

@@ -120,8 +120,9 @@ def load(
     name, colon, file = text.partition(":")
     if name == "ge2e" or name in PUBLISHED:
         if colon and "weights" in options:
-            msg = f"--system {text} names a file, and --weights another; give one of them"
-            raise ConfigError(msg)
+            msg = f"--system {text} names a file, and --weights another"
+            hint = "give one of them"
+            raise ConfigError(msg, hint)
         checkpoint = file or options.pop("weights", None)
         if name == "ge2e":
             _check_options(text, options, ())
@@ -130,16 +131,18 @@ def load(
         if not checkpoint:
             msg = (
                 f"--system {name} needs the checkpoint that its authors published, which is not "
-                f"part of Parivox; give --system {name}:FILE"
+                "part of Parivox"
             )
-            raise ConfigError(msg)
+            hint = f"give --system {name}:FILE"
+            raise ConfigError(msg, hint)
         return load_published(name, checkpoint, **options)
     path = Path(text)
     if path.suffix.lower() == ".onnx":
         _check_options(text, options, ("frontend", "sample_rate", "device"))
         if not path.is_file():
-            msg = f"--system {text}: file not found; give the path of the ONNX file"
-            raise ConfigError(msg)
+            msg = f"--system {text}: file not found"
+            hint = "give the path of the ONNX file"
+            raise ConfigError(msg, hint)
         return load_onnx(path, **options)
     registered = {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
     if text in registered or _REFERENCE.fullmatch(text):
@@ -184,13 +187,15 @@ def known_systems() -> list[NameableSystem]:
 def _check_options(text: str, options: dict[str, Any], supported_options: tuple[str, ...]) -> None:
     device = options.get("device", "cpu")
     if device not in DEVICES:
-        msg = f"--device {device!r} is not known; give {' or '.join(DEVICES)}"
-        raise ConfigError(msg)
+        msg = f"--device {device!r} is not known"
+        hint = f"give {' or '.join(DEVICES)}"
+        raise ConfigError(msg, hint)
     for name, value in options.items():
         if name not in supported_options:
             option = f"--{name.replace('_', '-')}"
-            msg = f"--system {text} takes no {option} ({value}); leave it out"
-            raise ConfigError(msg)
+            msg = f"--system {text} takes no {option} ({value})"
+            hint = "leave it out"
+            raise ConfigError(msg, hint)
 
 
 def _load_entry_point(entry: EntryPoint) -> Any:
@@ -198,8 +203,9 @@ def _load_entry_point(entry: EntryPoint) -> Any:
         return entry.load()
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
-        msg = f"system {entry.name} of {entry.value} cannot be loaded ({reason}); install it again"
-        raise ConfigError(msg) from error
+        msg = f"system {entry.name} of {entry.value} cannot be loaded ({reason})"
+        hint = "install it again"
+        raise ConfigError(msg, hint) from error
 
 
 def _nearest(name: str, names: Iterable[str]) -> list[str]:
@@ -216,25 +222,24 @@ def _lacks(module: str, extra: str) -> str:
 def _unknown(text: str, path: Path, registered: dict[str, EntryPoint]) -> ConfigError:
     """Why a text names nothing, and what is nearest."""
     if text and (path.is_dir() or (path.is_file() and path.suffix.lower() in SUFFIXES)):
-        return ConfigError(
-            f"--system {text}: contains embeddings, not a system; score them with "
-            f"parivox score TRIALS --embeddings {text}"
-        )
+        msg = f"--system {text}: contains embeddings, not a system"
+        hint = f"score them with parivox score TRIALS --embeddings {text}"
+        return ConfigError(msg, hint)
     if path.is_file():
-        return ConfigError(
-            f"--system {text}: is a file whose name does not show its system; name it, for "
-            f"example {next(iter(PUBLISHED))}:{text}, or export it as .onnx"
-        )
+        msg = f"--system {text}: is a file whose name does not show its system"
+        hint = f"name it, for example {next(iter(PUBLISHED))}:{text}, or export it as .onnx"
+        return ConfigError(msg, hint)
     near = _nearest(text.partition(":")[0], ("ge2e", *PUBLISHED, *registered))
     if not near:
-        return ConfigError(f"--system {text!r} is not known; give {_FORMS}")
+        msg = f"--system {text!r} is not known"
+        hint = f"give {_FORMS}"
+        return ConfigError(msg, hint)
     lacking = _lacks("torch", "torch") if near[0] in PUBLISHED else ""
     mend = f" ({near[0]} {lacking})" if lacking else ""
     form = ":CHECKPOINT" if near[0] in PUBLISHED else ""
-    return ConfigError(
-        f"--system {text!r} is not known; nearest: {', '.join(near)}{mend}; give it as "
-        f"--system {near[0]}{form}"
-    )
+    msg = f"--system {text!r} is not known; nearest: {', '.join(near)}{mend}"
+    hint = f"give it as --system {near[0]}{form}"
+    return ConfigError(msg, hint)
 
 
 SAMPLE_RATE = 16_000
@@ -314,11 +319,10 @@ class CallableSystem:
             amount = f"{len(audio)} recordings" if self.is_batched else f"{len(audio):,} samples"
             msg = (
                 f"system {self.name} failed on {amount} at {self.sample_rate:,} Hz: "
-                f"{type(error).__name__}: {error}; correct the function, which is given 1-D "
-                "float32 "
-                "arrays and the rate"
+                f"{type(error).__name__}: {error}"
             )
-            raise SystemFailed(msg) from error
+            hint = "correct the function, which is given 1-D float32 arrays and the rate"
+            raise SystemFailed(msg, hint) from error
         try:
             answer_array = np.asarray(
                 answer.detach().cpu() if hasattr(answer, "detach") else answer
@@ -344,11 +348,9 @@ class CallableSystem:
             if self.is_batched
             else "a vector (dimension), or one for each crop (crop, dimension), of each waveform"
         )
-        msg = (
-            f"system {self.name} gave {fault}; it must give {expectation}, of the same size for "
-            "each recording"
-        )
-        raise ConfigError(msg)
+        msg = f"system {self.name} gave {fault}"
+        hint = f"it must give {expectation}, of the same size for each recording"
+        raise ConfigError(msg, hint)
 
 
 def load_object(text: str) -> Any:
@@ -364,10 +366,10 @@ def load_object(text: str) -> Any:
         module_object = importlib.import_module(module)
     except Exception as error:
         msg = (
-            f"--system {text}: module {module} cannot be imported ({type(error).__name__}: "
-            f"{error}); install its package in this environment, or run from the folder it is in"
+            f"--system {text}: module {module} cannot be imported ({type(error).__name__}: {error})"
         )
-        raise ConfigError(msg) from error
+        hint = "install its package in this environment, or run from the folder it is in"
+        raise ConfigError(msg, hint) from error
     try:
         return functools.reduce(getattr, attribute.split("."), module_object)
     except AttributeError as error:
@@ -375,11 +377,9 @@ def load_object(text: str) -> Any:
         location = (
             f" ({module_object.__file__})" if getattr(module_object, "__file__", None) else ""
         )
-        msg = (
-            f"--system {text}: {module}{location} has no {attribute!r}; "
-            f"{name_hint(attribute, names)}"
-        )
-        raise ConfigError(msg) from error
+        msg = f"--system {text}: {module}{location} has no {attribute!r}"
+        hint = name_hint(attribute, names)
+        raise ConfigError(msg, hint) from error
 
 
 def system_of(
@@ -394,11 +394,12 @@ def system_of(
     parameters = _parameters(candidate) if callable(candidate) else None
     takes_device = parameters is not None and [p.name for p in parameters] == ["device"]
     if device != "cpu" and not takes_device:
-        msg = (
-            f"--system {name} takes no --device ({device}); leave it out, or name a class or "
+        msg = f"--system {name} takes no --device ({device})"
+        hint = (
+            "leave it out, or name a class or "
             "function that takes an argument device and makes the system"
         )
-        raise ConfigError(msg)
+        raise ConfigError(msg, hint)
     made_with = device if takes_device else None
     if takes_device or (
         callable(candidate) and (isinstance(candidate, type) or not _arguments(candidate))
@@ -415,11 +416,12 @@ def system_of(
         kind = (
             "a function of one argument" if callable(candidate) else f"a {type(candidate).__name__}"
         )
-        msg = (
-            f"system {name} is {kind}; name a function of (waveform, sample_rate) that gives a "
+        msg = f"system {name} is {kind}"
+        hint = (
+            "name a function of (waveform, sample_rate) that gives a "
             "vector, or an object with embed, or with enrol and verify"
         )
-        raise ConfigError(msg)
+        raise ConfigError(msg, hint)
     return CallableSystem(candidate, name, sample_rate=sample_rate, device=made_with)
 
 
@@ -435,25 +437,22 @@ def _checked_protocol_system(
         if missing:
             msg = (
                 f"system {name} has {' and '.join(methods)} and lacks {', '.join(missing)}, which "
-                "Parivox calls; add what is missing"
+                "Parivox calls"
             )
-            raise ConfigError(msg)
+            hint = "add what is missing"
+            raise ConfigError(msg, hint)
         if sample_rate not in {None, candidate.sample_rate}:
-            msg = (
-                f"system {name} takes {candidate.sample_rate:,} Hz; leave out --sample-rate "
-                f"{sample_rate}, recordings are resampled"
-            )
-            raise ConfigError(msg)
+            msg = f"system {name} takes {candidate.sample_rate:,} Hz"
+            hint = f"leave out --sample-rate {sample_rate}, recordings are resampled"
+            raise ConfigError(msg, hint)
         check_rate(candidate.sample_rate, f"system {name}")
         check_least_seconds(candidate.least_seconds, f"system {name}")
         if protocol is EmbeddingSystem:
             check_scoring(candidate.scoring, f"system {name}")
         if made_with not in {None, candidate.provenance.get("device")}:
-            msg = (
-                f"system {name} takes a device, and its provenance does not name it; add "
-                f"'device': {made_with!r} to it, as two devices make different embeddings"
-            )
-            raise ConfigError(msg)
+            msg = f"system {name} takes a device, and its provenance does not name it"
+            hint = f"add 'device': {made_with!r} to it, as two devices make different embeddings"
+            raise ConfigError(msg, hint)
         return candidate  # type: ignore[no-any-return]
     return None
 
@@ -461,11 +460,12 @@ def _checked_protocol_system(
 def system_made_by(load: Any) -> EmbeddingSystem | VerifyingSystem:
     """The system that a function of the user's makes or is, checked as one that is named."""
     if not callable(load):
-        msg = (
-            f"a {type(load).__name__} makes no system; give a system's name, or a function without "
+        msg = f"a {type(load).__name__} makes no system"
+        hint = (
+            "give a system's name, or a function without "
             "arguments that makes it in each worker process"
         )
-        raise ConfigError(msg)
+        raise ConfigError(msg, hint)
     # A function with required arguments is the system; one without makes it.
     needs = [p for p in _parameters(load) or () if p.default is p.empty and p.kind in _BY_POSITION]
     candidate = load if needs else load()

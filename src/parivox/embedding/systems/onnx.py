@@ -82,8 +82,9 @@ def _session(path: Path, device: str) -> Any:
     try:
         import onnxruntime  # noqa: PLC0415 - an extra
     except ImportError as error:
-        msg = f"{path}: needs onnxruntime; install it with: pip install 'parivox[onnx]'"
-        raise ConfigError(msg) from error
+        msg = f"{path}: needs onnxruntime"
+        hint = "install it with: pip install 'parivox[onnx]'"
+        raise ConfigError(msg, hint) from error
     options = onnxruntime.SessionOptions()
     # Worker processes share the processors; one thread each also keeps sums in one order.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -103,16 +104,15 @@ def _session(path: Path, device: str) -> Any:
         except Exception as error:
             msg = (
                 f"{path}: is not an ONNX file that onnxruntime {onnxruntime.__version__} can run "
-                f"({error_summary(error)}); export it again, or install a newer onnxruntime"
+                f"({error_summary(error)})"
             )
-            raise DataError(msg) from error
+            hint = "export it again, or install a newer onnxruntime"
+            raise DataError(msg, hint) from error
         is_there = provider in session.get_providers()  # it falls back without a word
     if not is_there:
-        msg = (
-            f"no {device.upper()} device is available to onnxruntime; leave --device out to run on "
-            "the CPU, or install onnxruntime-gpu"
-        )
-        raise ConfigError(msg)
+        msg = f"no {device.upper()} device is available to onnxruntime"
+        hint = "leave --device out to run on the CPU, or install onnxruntime-gpu"
+        raise ConfigError(msg, hint)
     return session
 
 
@@ -137,16 +137,14 @@ def _read_declaration(path: Path, session: Any) -> Declared:
         }
         values = {name: types.get(name, str)(value) for name, value in declared_values.items()}
     except _UNREADABLE as error:
-        msg = (
-            f"{declared_in}: what it declares cannot be read ({error}); write a JSON object, "
-            "for example "
-            '{"frontend": "kaldi80"}'
-        )
-        raise DataError(msg) from error
+        msg = f"{declared_in}: what it declares cannot be read ({error})"
+        hint = 'write a JSON object, for example {"frontend": "kaldi80"}'
+        raise DataError(msg, hint) from error
     unknown = [name for name in values if name not in field_names]
     if unknown:
-        msg = f"{declared_in}: declares {unknown[0]!r}; known are {', '.join(sorted(field_names))}"
-        raise DataError(msg)
+        msg = f"{declared_in}: declares {unknown[0]!r}"
+        hint = f"known are {', '.join(sorted(field_names))}"
+        raise DataError(msg, hint)
     check_least_seconds(values.get("least_seconds", 0.0), str(declared_in))
     if values.get("sample_rate"):
         check_rate(values["sample_rate"], str(declared_in))
@@ -162,25 +160,25 @@ def _complete_declaration(
     if declared.frontend not in {WAVEFORM, *FRONTENDS}:
         unknown = f"front end {declared.frontend!r} is not known"
         fault = unknown if declared.frontend else "its front end is not declared"
-        msg = (
-            f"{path}: {fault}; it takes {_listed(inputs)}: give --frontend with one of {WAVEFORM}, "
+        msg = f"{path}: {fault}"
+        hint = (
+            f"it takes {_listed(inputs)}: give --frontend with one of {WAVEFORM}, "
             f"{', '.join(FRONTENDS)}"
         )
-        raise ConfigError(msg)
+        raise ConfigError(msg, hint)
     needed = 1 + bool(declared.lengths)
     if len(inputs) != needed:
         example = f'{{"input": "{inputs[0].name}", "lengths": "{inputs[-1].name}"}}'
-        msg = (
-            f"{path}: takes {_listed(inputs)}, expected {needed} of them; declare which is which "
-            f"in {declaration}, for example {example}"
-        )
-        raise ConfigError(msg)
+        msg = f"{path}: takes {_listed(inputs)}, expected {needed} of them"
+        hint = f"declare which is which in {declaration}, for example {example}"
+        raise ConfigError(msg, hint)
     if len(outputs) > 1 and not declared.output:
-        msg = (
-            f"{path}: gives {_listed(outputs)}; declare which has the vectors in {declaration}, "
+        msg = f"{path}: gives {_listed(outputs)}"
+        hint = (
+            f"declare which has the vectors in {declaration}, "
             f'for example {{"output": "{outputs[-1].name}"}}'
         )
-        raise ConfigError(msg)
+        raise ConfigError(msg, hint)
     feature_inputs = [value_info for value_info in inputs if value_info.name != declared.lengths]
     complete = replace(
         declared,
@@ -197,9 +195,10 @@ def _complete_declaration(
     if front is not None and rate != front.sample_rate:
         msg = (
             f"{path}: {rate:,} Hz do not fit the front end {front.name}, which takes "
-            f"{front.sample_rate:,} Hz; leave out the rate, as recordings are resampled"
+            f"{front.sample_rate:,} Hz"
         )
-        raise ConfigError(msg)
+        hint = "leave out the rate, as recordings are resampled"
+        raise ConfigError(msg, hint)
     return replace(complete, sample_rate=rate)
 
 
@@ -212,8 +211,9 @@ def _value_named(values: Sequence[Any], name: str, path: Path) -> Any:
     """The input or output of this name; it is an error if there is none."""
     value_info = next((value for value in values if value.name == name), None)
     if value_info is None:
-        msg = f"{path}: has no {name!r}, it has {_listed(values)}; declare one of them"
-        raise ConfigError(msg)
+        msg = f"{path}: has no {name!r}, it has {_listed(values)}"
+        hint = "declare one of them"
+        raise ConfigError(msg, hint)
     return value_info
 
 
@@ -267,19 +267,19 @@ class OnnxSystem(NetworkSystem):
         except Exception as error:
             msg = (
                 f"{self.name} failed on {_shape(feed[self.declared.input].shape)} in "
-                f"{self.declared.input!r}: {error_summary(error)}; it takes "
-                f"{_listed(self.session.get_inputs())}: declare it in {declaration}"
+                f"{self.declared.input!r}: {error_summary(error)}"
             )
-            raise SystemFailed(msg) from error
+            hint = f"it takes {_listed(self.session.get_inputs())}: declare it in {declaration}"
+            raise SystemFailed(msg, hint) from error
         if output.ndim == 1 and len(features) == 1:
             output = output[None]
         if output.ndim not in {2, 3} or len(output) != len(features) or output.dtype.kind != "f":
             msg = (
                 f"{self.name} gave {_shape(output.shape)} of {output.dtype} in "
-                f"{self.declared.output!r} for {len(features)} recordings; expected (recording, "
-                f"dimension): declare another output in {declaration}"
+                f"{self.declared.output!r} for {len(features)} recordings"
             )
-            raise ConfigError(msg)
+            hint = f"expected (recording, dimension): declare another output in {declaration}"
+            raise ConfigError(msg, hint)
         return output.reshape(len(features), -1, output.shape[-1]).astype(np.float32)
 
 
@@ -293,10 +293,10 @@ def _layout(path: Path, session: Any, declared: Declared) -> tuple[Callable[[Arr
     front = FRONTENDS.get(declared.frontend)
     if input_info.type != "tensor(float)":
         msg = (
-            f"{path}: its input {input_info.name!r} is a {input_info.type}, expected "
-            "tensor(float); export it in float32"
+            f"{path}: its input {input_info.name!r} is a {input_info.type}, expected tensor(float)"
         )
-        raise ConfigError(msg)
+        hint = "export it in float32"
+        raise ConfigError(msg, hint)
     # What stands on each axis: r recordings, 1 nothing, t frames or samples, b bins.
     known_axes = ("rtb", "rbt", "r1tb", "r1bt") if front else ("rt", "r1t", "t")
     bins = front.bins if front else 0
@@ -305,10 +305,13 @@ def _layout(path: Path, session: Any, declared: Declared) -> tuple[Callable[[Arr
         features = f"{bins} bins of {declared.frontend}" if front else "waveforms"
         msg = (
             f"{path}: its input {input_info.name!r} is {_shape(shape)}, which does not take "
-            f"{features} of any length; name another --frontend, or export the file with axes "
+            f"{features} of any length"
+        )
+        hint = (
+            "name another --frontend, or export the file with axes "
             "for recordings and time that are free"
         )
-        raise ConfigError(msg)
+        raise ConfigError(msg, hint)
     axes = fits[0]
     fixed = shape[axes.index("r")] if "r" in axes else 1
 
@@ -383,8 +386,8 @@ def external_data(path: Path) -> list[Path]:
         if is_outside or not (path.parent / location).is_file():
             reason = "outside its folder" if is_outside else "where there is no such file"
             mend = "export it again, with its weights in the same folder"
-            msg = f"{path}: keeps weights in {location!r}, {reason}; {mend}"
-            raise DataError(msg)
+            msg = f"{path}: keeps weights in {location!r}, {reason}"
+            raise DataError(msg, mend)
         files.append(path.parent / location)
     return files
 

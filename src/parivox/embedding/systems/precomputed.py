@@ -59,20 +59,20 @@ def read(path: str | os.PathLike[str]) -> tuple[pl.Series, Vectors]:
     try:
         ids, vectors = _read_any(path)
     except OSError as error:
-        msg = f"{path}: cannot be read ({error.strerror or error}); give a file of embeddings"
-        raise DataError(msg) from error
+        msg = f"{path}: cannot be read ({error.strerror or error})"
+        hint = "give a file of embeddings"
+        raise DataError(msg, hint) from error
     rows = _rows(ids, vectors, path)
     utterances = pl.Series("utterance", _texts(ids, path), pl.String)
     if not len(utterances):
-        msg = f"{path}: contains no embeddings; give a file or folder with some"
-        raise DataError(msg)
+        msg = f"{path}: contains no embeddings"
+        hint = "give a file or folder with some"
+        raise DataError(msg, hint)
     twice = utterances.filter(utterances.is_duplicated())
     if len(twice):
-        msg = (
-            f"{path}: contains {twice.n_unique():,} ids more than once, for example {twice[0]!r}; "
-            "keep one vector of each"
-        )
-        raise DataError(msg)
+        msg = f"{path}: contains {twice.n_unique():,} ids more than once, for example {twice[0]!r}"
+        hint = "keep one vector of each"
+        raise DataError(msg, hint)
     return utterances, rows[:, None]
 
 
@@ -82,10 +82,9 @@ def _texts(ids: Iterable[Any], path: Path) -> list[str]:
         texts = [str(utterance_id) for utterance_id in ids]
         "".join(texts).encode()
     except (ValueError, SystemError) as error:  # surrogates, and numbers that are no character
-        msg = (
-            f"{path}: has an id that is not text ({error_summary(error)}); save ids as Unicode text"
-        )
-        raise DataError(msg) from error
+        msg = f"{path}: has an id that is not text ({error_summary(error)})"
+        hint = "save ids as Unicode text"
+        raise DataError(msg, hint) from error
     return texts
 
 
@@ -104,13 +103,15 @@ def _read_any(path: Path) -> tuple[Sequence[Any], Any]:
     if suffix in readers and path.is_file():
         return readers[suffix](path)
     if not path.exists():
-        msg = f"{path}: does not exist; give a file or folder of embeddings"
-        raise DataError(msg)
+        msg = f"{path}: does not exist"
+        hint = "give a file or folder of embeddings"
+        raise DataError(msg, hint)
     if suffix in _PICKLES:
         msg = f"{path}: {PICKLE_ADVICE}, or as Kaldi's ark"
         raise DataError(msg)
-    msg = f"{path}: is not of a known kind; embeddings are in {', '.join(SUFFIXES)} or a folder"
-    raise DataError(msg)
+    msg = f"{path}: is not of a known kind"
+    hint = f"embeddings are in {', '.join(SUFFIXES)} or a folder"
+    raise DataError(msg, hint)
 
 
 def _rows(ids: Sequence[Any], vectors: Any, path: Path) -> Vectors:
@@ -126,9 +127,10 @@ def _rows(ids: Sequence[Any], vectors: Any, path: Path) -> Vectors:
             (first_size, first_id), (second_size, second_id) = list(sizes.items())[:2]
             msg = (
                 f"{path}: the vector of {first_id!r} has {first_size:,} numbers and that of "
-                f"{second_id!r} has {second_size:,}; keep those of one system"
+                f"{second_id!r} has {second_size:,}"
             )
-            raise DataError(msg)
+            hint = "keep those of one system"
+            raise DataError(msg, hint)
         vectors = np.array([np.ravel(vector) for vector in vectors])
     if vectors.ndim > 2 and len(vectors) and vectors.size == len(vectors) * vectors.shape[-1]:
         vectors = vectors.reshape(len(vectors), -1)
@@ -137,15 +139,14 @@ def _rows(ids: Sequence[Any], vectors: Any, path: Path) -> Vectors:
     if vectors.ndim != 2 or vectors.dtype.kind not in "fiu" or not vectors.shape[1]:
         msg = (
             f"{path}: its vectors are an array of {vectors.dtype} of shape {vectors.shape}, "
-            "expected numbers of shape (recordings, dimension); save them in this shape"
+            "expected numbers of shape (recordings, dimension)"
         )
-        raise DataError(msg)
+        hint = "save them in this shape"
+        raise DataError(msg, hint)
     if len(ids) != len(vectors):
-        msg = (
-            f"{path}: has {len(vectors):,} vectors and {len(ids):,} ids; give one id for each "
-            "vector, in the same order"
-        )
-        raise DataError(msg)
+        msg = f"{path}: has {len(vectors):,} vectors and {len(ids):,} ids"
+        hint = "give one id for each vector, in the same order"
+        raise DataError(msg, hint)
     return np.ascontiguousarray(vectors, np.float32)
 
 
@@ -162,10 +163,9 @@ def _numpy_error(path: Path, kind: str, save: str, error: Exception) -> DataErro
     """What is said of a file that NumPy does not read as it is, or not without unpickling."""
     if "allow_pickle" in str(error) or "Python objects" in str(error):
         return DataError(f"{path}: contains pickled objects: it {PICKLE_ADVICE}")
-    return DataError(
-        f"{path}: is not an {kind} of numbers and text ({error_summary(error)}); "
-        f"save it with numpy.{save}"
-    )
+    msg = f"{path}: is not an {kind} of numbers and text ({error_summary(error)})"
+    hint = f"save it with numpy.{save}"
+    return DataError(msg, hint)
 
 
 def _read_npy(path: Path) -> tuple[Sequence[Any], Any]:
@@ -175,18 +175,17 @@ def _read_npy(path: Path) -> tuple[Sequence[Any], Any]:
     candidates += [path.with_name("ids.txt"), path.with_name("ids.npy")]
     id_file = next((candidate for candidate in candidates if candidate.is_file()), None)
     if id_file is None:
-        msg = (
-            f"{path}: contains vectors without ids; write the ids, one line per row, into "
-            f"{stem.name}.txt in the same folder"
-        )
-        raise DataError(msg)
+        msg = f"{path}: contains vectors without ids"
+        hint = f"write the ids, one line per row, into {stem.name}.txt in the same folder"
+        raise DataError(msg, hint)
     if id_file.suffix == ".npy":
         return _texts(_read_array(id_file).ravel(), id_file), vectors
     try:
         lines = id_file.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
-        msg = f"{id_file}: is not UTF-8 text ({error.reason}); save it as UTF-8"
-        raise DataError(msg) from error
+        msg = f"{id_file}: is not UTF-8 text ({error.reason})"
+        hint = "save it as UTF-8"
+        raise DataError(msg, hint) from error
     return [line.strip() for line in lines if line.strip()], vectors
 
 
@@ -210,11 +209,9 @@ def _read_npz(path: Path) -> tuple[Sequence[Any], Any]:
         return list(arrays), list(arrays.values())
     ids = next((lower[name] for name in _IDS if name in lower), None)
     if ids is None:
-        msg = (
-            f"{path}: has vectors in {vectors!r} and no array of ids among {', '.join(arrays)}; "
-            "save them as 'ids'"
-        )
-        raise DataError(msg)
+        msg = f"{path}: has vectors in {vectors!r} and no array of ids among {', '.join(arrays)}"
+        hint = "save them as 'ids'"
+        raise DataError(msg, hint)
     return _texts(np.ravel(arrays[ids]), path), arrays[vectors]
 
 
@@ -224,22 +221,25 @@ def _read_parquet(path: Path) -> tuple[Sequence[Any], Any]:
         with silence_engine():
             frame = pl.read_parquet(path)
     except ENGINE_ERRORS as error:
-        msg = f"{path}: is not a Parquet file ({error_summary(error)}); write it again"
-        raise DataError(msg) from error
+        msg = f"{path}: is not a Parquet file ({error_summary(error)})"
+        hint = "write it again"
+        raise DataError(msg, hint) from error
     lower = {name.lower(): name for name in frame.columns}
     texts = [name for name, type_ in frame.schema.items() if type_ == pl.String]
     ids = next((lower[name] for name in _IDS if name in lower), texts[0] if texts else None)
     lists = [n for n, t in frame.schema.items() if isinstance(t, (pl.List, pl.Array))]
     numbers = [n for n, t in frame.schema.items() if t.is_numeric() and n != ids]
     if ids is None or len(lists) > 1 or not (lists or numbers):
-        msg = (
-            f"{path}: has the columns {', '.join(frame.columns[:8])}; expected one of ids, as "
+        msg = f"{path}: has the columns {', '.join(frame.columns[:8])}"
+        hint = (
+            "expected one of ids, as "
             "'utterance', and one of lists, as 'embedding', or a column for each dimension"
         )
-        raise DataError(msg)
+        raise DataError(msg, hint)
     if frame[ids].null_count() or any(frame[name].null_count() for name in lists or numbers):
-        msg = f"{path}: has rows without an id or without numbers; leave them out"
-        raise DataError(msg)
+        msg = f"{path}: has rows without an id or without numbers"
+        hint = "leave them out"
+        raise DataError(msg, hint)
     if not lists:
         return frame[ids].to_list(), frame.select(numbers).to_numpy()
     return frame[ids].to_list(), [vector.to_numpy() for vector in frame[lists[0]]]
@@ -260,8 +260,9 @@ def _read_folder(path: Path) -> tuple[Sequence[Any], Any]:
     files = sorted(path.rglob("*.npy"))
     if not files or (path / "store.json").is_file():
         fault = "contains no .scp and no .npy" if not files else "is what parivox embed makes"
-        msg = f"{path}: {fault}; parivox score takes what embed makes, and files of embeddings"
-        raise DataError(msg)
+        msg = f"{path}: {fault}"
+        hint = "parivox score takes what embed makes, and files of embeddings"
+        raise DataError(msg, hint)
     ids = [file.relative_to(path).with_suffix("").as_posix() for file in files]
     return ids, [_read_array(file) for file in files]
 
@@ -287,11 +288,9 @@ def read_ark(path: Path) -> IdsAndVectors:
         if position == len(data):
             break
         if blank < 0:
-            msg = (
-                f"{path}: ends after {len(ids):,} vectors, at byte {position:,}; copy the whole "
-                "file"
-            )
-            raise DataError(msg)
+            msg = f"{path}: ends after {len(ids):,} vectors, at byte {position:,}"
+            hint = "copy the whole file"
+            raise DataError(msg, hint)
         ids.append(_text(data[position:blank], path))
         vector, position = _binary_or_text_vector(data, blank + 1, f"{path}: vector of {ids[-1]!r}")
         vectors.append(vector)
@@ -314,24 +313,23 @@ def read_scp(path: Path) -> IdsAndVectors:
         file, _, offset = file_and_offset.strip().rpartition(":")
         location = f"{path}, row {row}"
         if file_and_offset.strip().endswith("|"):
-            msg = (
-                f"{location}: {name!r} is a command, which is never run; give a file of its output"
-            )
-            raise DataError(msg)
+            msg = f"{location}: {name!r} is a command, which is never run"
+            hint = "give a file of its output"
+            raise DataError(msg, hint)
         if not offset.isdecimal() or not file:
-            msg = (
-                f"{location}: {line.strip()[:80]!r} is not an ID FILE:OFFSET; write the list again"
-            )
-            raise DataError(msg)
+            msg = f"{location}: {line.strip()[:80]!r} is not an ID FILE:OFFSET"
+            hint = "write the list again"
+            raise DataError(msg, hint)
         if file not in files:
             places = [Path(file), path.parent / file, path.parent / Path(file).name]
             place_there = next((candidate for candidate in places if candidate.is_file()), None)
             if place_there is None:
-                msg = (
-                    f"{location}: {file} does not exist; run from the folder it was written from, "
+                msg = f"{location}: {file} does not exist"
+                hint = (
+                    "run from the folder it was written from, "
                     f"or put it into the folder of {path.name}"
                 )
-                raise DataError(msg)
+                raise DataError(msg, hint)
             files[file] = place_there.read_bytes()
         ids.append(name)
         vectors.append(
@@ -349,14 +347,16 @@ def _binary_or_text_vector(
     kind = _KINDS.get(data[position + 2 : position + 5])
     if kind is None or data[position + 5 : position + 6] != b"\4":
         kind_text = data[position + 2 : position + 5].decode("ascii", "replace").strip()
-        msg = f"{subject} is a {kind_text!r}, expected a vector of floats (FV or DV); write vectors"
-        raise DataError(msg)
+        msg = f"{subject} is a {kind_text!r}, expected a vector of floats (FV or DV)"
+        hint = "write vectors"
+        raise DataError(msg, hint)
     start = position + _HEAD
     size = int.from_bytes(data[position + 6 : start], "little", signed=True)
     end = start + size * kind.itemsize
     if size < 1 or end > len(data):
-        msg = f"{subject} has {size:,} numbers, but the file ends before them; copy the whole file"
-        raise DataError(msg)
+        msg = f"{subject} has {size:,} numbers, but the file ends before them"
+        hint = "copy the whole file"
+        raise DataError(msg, hint)
     return np.frombuffer(data, kind, size, start).astype(np.float32), end
 
 
@@ -368,13 +368,15 @@ def _text_vector(data: bytes, position: int, subject: str) -> tuple[NDArray[np.f
     with contextlib.suppress(ValueError):
         if is_one:
             return np.array([float(word) for word in words[1:]], np.float32), end + 1
-    msg = f"{subject} is not a vector, in binary or as [ numbers ]; write vectors"
-    raise DataError(msg)
+    msg = f"{subject} is not a vector, in binary or as [ numbers ]"
+    hint = "write vectors"
+    raise DataError(msg, hint)
 
 
 def _text(data: bytes, path: Path) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        msg = f"{path}: is not a list or archive of vectors ({error.reason}); give one of Kaldi's"
-        raise DataError(msg) from error
+        msg = f"{path}: is not a list or archive of vectors ({error.reason})"
+        hint = "give one of Kaldi's"
+        raise DataError(msg, hint) from error

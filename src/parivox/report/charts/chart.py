@@ -268,8 +268,9 @@ def chart_scope(
     """
     groupings = audit.record["groupings"]
     if not groupings:
-        msg = "the audit has no groups; audit again with --by"
-        raise ConfigError(msg)
+        msg = "the audit has no groups"
+        hint = "audit again with --by"
+        raise ConfigError(msg, hint)
     asked_systems = _asked_subjects(audit, "systems", systems)
     candidates = asked_systems or _asked_subjects(audit, "system", system)
     candidates = candidates or tuple(systems_and_lists(audit))
@@ -292,11 +293,9 @@ def chart_scope(
             grouping for grouping, names in _groups_by_grouping(audit).items() if group in names
         ]
         if group not in known_groups and groupings_with_it:
-            msg = (
-                f"groups {group!r} is not {where}, but of by={groupings_with_it[0]!r}; "
-                "a chart has one grouping"
-            )
-            raise ConfigError(msg)
+            msg = f"groups {group!r} is not {where}, but of by={groupings_with_it[0]!r}"
+            hint = "a chart has one grouping"
+            raise ConfigError(msg, hint)
     return replace(scope, asked_groups=checked_names("groups", groups, known_groups, where))
 
 
@@ -349,8 +348,9 @@ def checked_names(
         return ()
     unique_names = (names,) if isinstance(names, str) else tuple(dict.fromkeys(names))
     if not unique_names:
-        msg = f"{option} names none; leave it out for all, or name some: {', '.join(known_names)}"
-        raise ConfigError(msg)
+        msg = f"{option} names none"
+        hint = f"leave it out for all, or name some: {', '.join(known_names)}"
+        raise ConfigError(msg, hint)
     for name in unique_names:
         check_name(option, name, known_names, where)
     return unique_names
@@ -362,8 +362,9 @@ def check_name(
     """Refuse an unknown name and suggest the nearest known one."""
     names = dict.fromkeys(known_names)
     if name is not None and name not in names:
-        msg = f"{option} {name!r} is not {where}; {name_hint(name, names)}"
-        raise ConfigError(msg)
+        msg = f"{option} {name!r} is not {where}"
+        hint = name_hint(name, names)
+        raise ConfigError(msg, hint)
 
 
 def shortened(name: str, max_length: int = _MAX_NAME) -> str:
@@ -400,10 +401,12 @@ def undrawn_sentence(scope: ChartScope, max_groups: int) -> str:
 def systems_to_compare(scope: ChartScope) -> Pair:
     """Return the two systems or lists that are named, or the first two of the audit."""
     if len(systems_and_lists(scope.audit)) < 2:
-        msg = "the audit is of one system and list; there is nothing to compare it with"
-        raise ConfigError(msg)
+        msg = "the audit is of one system and list"
+        hint = "there is nothing to compare it with"
+        raise ConfigError(msg, hint)
     if len(scope.asked_systems) not in {0, 2}:
         names = ", ".join(system_name(*subject) for subject in scope.asked_systems)
-        msg = f"systems names {names}; a comparison takes two systems or lists"
-        raise ConfigError(msg)
+        msg = f"systems names {names}"
+        hint = "a comparison takes two systems or lists"
+        raise ConfigError(msg, hint)
     return scope.subjects[0], scope.subjects[1]

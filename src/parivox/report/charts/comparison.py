@@ -151,8 +151,9 @@ def _bias_measure(name: str) -> BiasMeasure:
         measure_id for measure_id in ratio_measures if not measure_id.startswith("mean_")
     ]
     if name not in group_measures:
-        msg = f"measure {name!r} is not a ratio of a group; {name_hint(name, group_measures)}"
-        raise ConfigError(msg)
+        msg = f"measure {name!r} is not a ratio of a group"
+        hint = name_hint(name, group_measures)
+        raise ConfigError(msg, hint)
     return ratio_measures[name]
 
 
@@ -371,8 +372,9 @@ def _ratios_by_metric(scope: ChartScope, pair: Pair) -> dict[str, list[Row]]:
                     drawn_row["is"] = _fewer_errors_label(pair[1])
             by_metric.setdefault(metric, []).append(drawn_row)
     if not by_metric:
-        msg = f"the audit compares no group of {scope.grouping}; audit again with --compare"
-        raise ConfigError(msg)
+        msg = f"the audit compares no group of {scope.grouping}"
+        hint = "audit again with --compare"
+        raise ConfigError(msg, hint)
     return by_metric
 
 
@@ -480,6 +482,7 @@ def _rank_shares(scope: ChartScope, pair: Pair) -> list[Row]:
                     shares = {"value": row["value"], "other": row["other"] or 0}
                     rows.append({"m": label, "p": rank_name, **shares})
     if not rows:
-        msg = "the audit has no ranks; audit again with --compare and intervals"
-        raise ConfigError(msg)
+        msg = "the audit has no ranks"
+        hint = "audit again with --compare and intervals"
+        raise ConfigError(msg, hint)
     return rows

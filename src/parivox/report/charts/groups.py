@@ -68,8 +68,9 @@ def speakers(scope: ChartScope, theme: Theme) -> Drawing:
         if row["group"] != "pooled":
             size_rows.setdefault(row["group"], row)
     if not size_rows:
-        msg = f"no group of {scope.grouping} has trials; audit again with groups that have"
-        raise ConfigError(msg)
+        msg = f"no group of {scope.grouping} has trials"
+        hint = "audit again with groups that have"
+        raise ConfigError(msg, hint)
     groups = groups_to_draw(scope, _MAX_SIZE_GROUPS)
     names = [scope.group_label(group) for group in groups]
     width = (theme.width - 40 - text_width(names, theme.size)) // len(_SIZE_COLUMNS)
@@ -406,8 +407,9 @@ def _rates_within(scope: ChartScope, names: Mapping[str, str]) -> dict[str, list
         if drawn_rows:
             by_metric[metric] = drawn_rows
     if not by_metric:
-        msg = "the audit has no strata; audit again with --within, for example --within channel"
-        raise ConfigError(msg)
+        msg = "the audit has no strata"
+        hint = "audit again with --within, for example --within channel"
+        raise ConfigError(msg, hint)
     return by_metric
 
 
@@ -442,8 +444,9 @@ def failures(scope: ChartScope, theme: Theme) -> Drawing:
                 }
                 by_metric.setdefault(metric, []).append(drawn_row | _interval_fields(row))
     if not by_metric:
-        msg = "the audit has no failures; audit again with --failures"
-        raise ConfigError(msg)
+        msg = "the audit has no failures"
+        hint = "audit again with --failures"
+        raise ConfigError(msg, hint)
     n_columns = 1 if theme.is_narrow else len(by_metric)
     width = (theme.width - 20 - text_width(group_labels, theme.size)) // n_columns - _COUNTS_WIDTH
     panel_size = {"width": width + _COUNTS_WIDTH, "height": _ROW_HEIGHT * len(group_labels)}

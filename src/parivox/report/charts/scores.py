@@ -291,8 +291,9 @@ def calibration(scope: ChartScope, theme: Theme) -> Drawing:
                 drawn_row |= {"l": row["low"], "h": row["high"]}
             rows.append(drawn_row)
     if not rows:
-        msg = "the audit has no Cllr; audit scores that are log-likelihood ratios again with --llr"
-        raise ConfigError(msg)
+        msg = "the audit has no Cllr"
+        hint = "audit scores that are log-likelihood ratios again with --llr"
+        raise ConfigError(msg, hint)
     drawn_names = [name for name in names.values() if any(row["group"] == name for row in rows)]
     names_width = text_width(drawn_names, theme.size)
     width = theme.width - 30 - names_width - _FIGURES_WIDTH

@@ -126,8 +126,9 @@ def over_fpr(
     """Draw the joint measures and their terms over pooled FPR, with crossings of the terms."""
     alpha = scope.audit.record["options"]["alpha"][0] if alpha is None else alpha
     if not 0 <= alpha <= 1:
-        msg = f"alpha is {alpha}; it is the weight of FPR, between 0 and 1"
-        raise ConfigError(msg)
+        msg = f"alpha is {alpha}"
+        hint = "it is the weight of FPR, between 0 and 1"
+        raise ConfigError(msg, hint)
     joint_measures = _joint_measures(measures)
     measure_by_label = {_TERM_LABELS[measure.id]: measure.id for measure in joint_measures}
     rows, estimates, sentences = [], [], []

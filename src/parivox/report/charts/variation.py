@@ -103,14 +103,17 @@ def check_chart(option: str, path: str | None) -> None:
     file = Path(path)
     if file.suffix.lower() not in CHART_SUFFIXES:
         suffixes = ", ".join(CHART_SUFFIXES)
-        msg = f"{option} {path}: is not a kind of chart; end its name with one of {suffixes}"
-        raise ConfigError(msg)
+        msg = f"{option} {path}: is not a kind of chart"
+        hint = f"end its name with one of {suffixes}"
+        raise ConfigError(msg, hint)
     if file.is_file() and file.stat().st_size and not _is_chart(file):
-        msg = f"{option} {path}: already exists and is no chart; name another file"
-        raise ConfigError(msg)
+        msg = f"{option} {path}: already exists and is no chart"
+        hint = "name another file"
+        raise ConfigError(msg, hint)
     if file.is_dir() or not file.parent.is_dir() or not os.access(file.parent, os.W_OK):
-        msg = f"{option} {path}: cannot be written there; name a file in a folder that exists"
-        raise ConfigError(msg)
+        msg = f"{option} {path}: cannot be written there"
+        hint = "name a file in a folder that exists"
+        raise ConfigError(msg, hint)
     check_installed("charts", "altair", "vl_convert")
 
 

@@ -175,8 +175,9 @@ def environment() -> Environment:
     try:
         import jinja2  # noqa: F401, PLC0415 - an extra
     except ImportError as error:
-        msg = "a page needs the package jinja2; install it with: pip install 'parivox[report]'"
-        raise ConfigError(msg) from error
+        msg = "a page needs the package jinja2"
+        hint = "install it with: pip install 'parivox[report]'"
+        raise ConfigError(msg, hint) from error
     return _environment()
 
 

@@ -183,10 +183,10 @@ class PublishedSystem(NetworkSystem):
             n_excerpts, frames = features.shape[:2]
             msg = (
                 f"{self.name}: the memory of the device {self.device} is too small for "
-                f"{n_excerpts} x {frames:,} frames (finished recordings are kept); try fewer "
-                "--workers, or a shorter --longest"
+                f"{n_excerpts} x {frames:,} frames (finished recordings are kept)"
             )
-            raise DataError(msg) from error
+            hint = "try fewer --workers, or a shorter --longest"
+            raise DataError(msg, hint) from error
         vectors: NDArray[np.float32] = out.cpu().numpy()
         return vectors
 
@@ -211,12 +211,14 @@ def load_published(
     if front.bins != bins:
         msg = (
             f"the front end {front.name} makes {front.bins} features of a frame, and {entry.title} "
-            f"takes {bins}; leave it out for {entry.frontend}"
+            f"takes {bins}"
         )
-        raise ConfigError(msg)
+        hint = f"leave it out for {entry.frontend}"
+        raise ConfigError(msg, hint)
     if find_spec("torch") is None:
-        msg = f"{name} needs torch; install it with: pip install 'parivox[torch]'"
-        raise ConfigError(msg)
+        msg = f"{name} needs torch"
+        hint = "install it with: pip install 'parivox[torch]'"
+        raise ConfigError(msg, hint)
     import torch  # noqa: PLC0415 - heavy
 
     path = Path(path)
@@ -234,16 +236,17 @@ def load_published(
             if recognised_name
             else "give the checkpoint as it was published"
         )
-        msg = f"{path}: contains {content}, expected {entry.title} ({name}); {remedy}"
-        raise DataError(msg)
+        msg = f"{path}: contains {content}, expected {entry.title} ({name})"
+        raise DataError(msg, remedy)
     network = entry.build(shapes_of(state))
     load_strictly(network, state, path, entry.title)
     try:
         network.to(device)
     except (RuntimeError, AssertionError):
         missing_device = "no CUDA device" if device == "cuda" else f"no device {device!r}"
-        msg = f"{missing_device} is available to torch; leave --device out to run on the CPU"
-        raise ConfigError(msg) from None
+        msg = f"{missing_device} is available to torch"
+        hint = "leave --device out to run on the CPU"
+        raise ConfigError(msg, hint) from None
     provenance = {
         "system": name,
         "network": entry.title,
@@ -260,8 +263,9 @@ def load_published(
 def _choice_named(choices: Mapping[str, T], name: str, kind: str) -> T:
     if name in choices:
         return choices[name]
-    msg = f"there is no {kind} {name!r}; {name_hint(name, choices)}"
-    raise ConfigError(msg)
+    msg = f"there is no {kind} {name!r}"
+    hint = name_hint(name, choices)
+    raise ConfigError(msg, hint)
 
 
 _CONTAINERS = ("model_state_dict", "model")
@@ -295,8 +299,9 @@ def read_state(path: Path) -> dict[str, Tensor]:
             msg = f"{path}: {key!r} is {type(value).__name__}, expected a tensor of a state dict"
             raise DataError(msg)
         if name in state:
-            msg = f"{path}: contains {name!r} twice, the second time as {key!r}; keep one of them"
-            raise DataError(msg)
+            msg = f"{path}: contains {name!r} twice, the second time as {key!r}"
+            hint = "keep one of them"
+            raise DataError(msg, hint)
         state[name] = value
     return state
 
@@ -309,18 +314,23 @@ def _content(path: Path) -> dict[Any, Any]:
         # weights_only: a checkpoint is a pickle, which could run code.
         content = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError:
-        msg = f"{path}: file not found; give the checkpoint as it was published"
-        raise DataError(msg) from None
+        msg = f"{path}: file not found"
+        hint = "give the checkpoint as it was published"
+        raise DataError(msg, hint) from None
     except IsADirectoryError:
-        msg = f"{path}: is a folder; give the checkpoint file in it"
-        raise DataError(msg) from None
+        msg = f"{path}: is a folder"
+        hint = "give the checkpoint file in it"
+        raise DataError(msg, hint) from None
     except Exception as error:  # noqa: BLE001 - a damaged file raises anything
         msg = (
             f"{path}: is not a checkpoint that torch reads as tensors alone "
-            f"({type(error).__name__}); it is damaged, or contains objects that could run code: "
+            f"({type(error).__name__})"
+        )
+        hint = (
+            "it is damaged, or contains objects that could run code: "
             "fetch it again, or save its state dict"
         )
-        raise DataError(msg) from None
+        raise DataError(msg, hint) from None
     for container in _CONTAINERS:
         if isinstance(content, dict) and isinstance(content.get(container), dict):
             content = content[container]
@@ -348,15 +358,14 @@ def load_strictly(network: nn.Module, state: Mapping[str, Tensor], path: Path, t
         if expected[key].is_floating_point() != state[key].is_floating_point():
             wrong.append(f"{key!r} contains {state[key].dtype}, expected {expected[key].dtype}")
     if wrong:
-        msg = (
-            f"{path}: is not {title} as it was published: {'; '.join(wrong)}; give the published "
-            "file, or a network of your own as ONNX or as a callable"
-        )
-        raise DataError(msg)
+        msg = f"{path}: is not {title} as it was published: {'; '.join(wrong)}"
+        hint = "give the published file, or a network of your own as ONNX or as a callable"
+        raise DataError(msg, hint)
     for key, value in state.items():
         if value.is_floating_point() and not bool(value.isfinite().all()):
-            msg = f"{path}: {key!r} contains values that are not finite; fetch the file again"
-            raise DataError(msg)
+            msg = f"{path}: {key!r} contains values that are not finite"
+            hint = "fetch the file again"
+            raise DataError(msg, hint)
     exact = {key: state[key].to(tensor.dtype).contiguous() for key, tensor in expected.items()}
     network.load_state_dict(exact, strict=True, assign=True)
 

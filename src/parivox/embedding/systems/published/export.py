@@ -55,9 +55,10 @@ def export_onnx(system: PublishedSystem, path: str | os.PathLike[str]) -> float:
         if not difference <= _TOLERANCE:
             msg = (
                 f"{system.name}: the ONNX file would differ from torch by {difference:.1e}, "
-                f"more than {_TOLERANCE:.0e}; nothing was written, use the checkpoint itself"
+                f"more than {_TOLERANCE:.0e}"
             )
-            raise DataError(msg)
+            hint = "nothing was written, use the checkpoint itself"
+            raise DataError(msg, hint)
     return difference
 
 
@@ -101,8 +102,6 @@ def _extra(package: str, extra: str) -> ModuleType:
     try:
         return importlib.import_module(package)
     except ModuleNotFoundError:
-        msg = (
-            f"export to ONNX needs {package}, which is not installed; "
-            f"install it with: pip install 'parivox[{extra}]'"
-        )
-        raise ConfigError(msg) from None
+        msg = f"export to ONNX needs {package}, which is not installed"
+        hint = f"install it with: pip install 'parivox[{extra}]'"
+        raise ConfigError(msg, hint) from None
