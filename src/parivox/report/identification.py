@@ -158,12 +158,8 @@ def rate_details(audit: Audit, metric: str, row: Row, error_counts: str) -> str:
 
 def measure_rows(audit: Audit, measure: str, **filters: Any) -> list[Row]:
     """Return the rows of one measure of searches."""
-    return [
-        row
-        for row in audit.searches.rows()
-        if row["measure"] == measure
-        and all(row[name] == wanted for name, wanted in filters.items())
-    ]
+    rows: list[Row] = audit.searches.subset(measure=measure, **filters).rows()
+    return rows
 
 
 _DATA_LIMITATIONS = {
