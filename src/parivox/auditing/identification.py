@@ -10,7 +10,7 @@ smaller gallery would have given.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from parivox.options.limits import parse_limits
 from parivox.runtime.progress import stage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -79,6 +79,7 @@ class GroupedSearches(NamedTuple):
     """Searches as trials, with what they are grouped by and what else is known of them."""
 
     inputs: GroupedTrials
+    trial_sets: Sequence[TrialSet]  # those of the inputs
     options: AuditOptions
     gallery: Gallery
     lists: Mapping[tuple[str, str], SearchList]
@@ -177,7 +178,9 @@ def read_grouped_searches(
     groupings = make_groupings(speakers, options.by, **arguments)
     chosen_by = "user" if options.by else "every attribute with 2 to 50 values"
     inputs = GroupedTrials(trial_sets, groupings, (), chosen_by, speakers)
-    reason = _rates_only_reason(inputs, lists, options, gallery) if options.intervals else ""
+    reason = ""
+    if options.intervals:
+        reason = _rates_only_reason(trial_sets, groupings, lists, options, gallery)
     if reason:
         options = replace(options, intervals=False)
     if options.operating_points is None and not any(
@@ -188,7 +191,7 @@ def read_grouped_searches(
         key: sum(speaker in unlisted for speaker in searches.speakers)
         for key, searches in lists.items()
     }
-    return GroupedSearches(inputs, options, gallery, lists, n_unlisted, reason)
+    return GroupedSearches(inputs, trial_sets, options, gallery, lists, n_unlisted, reason)
 
 
 def _check_rank(searches: SearchList, rank: int) -> None:
@@ -206,7 +209,8 @@ def _check_rank(searches: SearchList, rank: int) -> None:
 
 
 def _rates_only_reason(
-    inputs: GroupedTrials,
+    trial_sets: Sequence[TrialSet],
+    groupings: Sequence[Grouping],
     lists: Mapping[tuple[str, str], SearchList],
     options: AuditOptions,
     gallery: Gallery,
@@ -215,9 +219,9 @@ def _rates_only_reason(
     if len(gallery.names) > 1:
         return _NO_INTERVALS_OF_GALLERIES
     minimum = parse_minimums(options.gate).inference
-    for trials in inputs.trial_sets:
+    for trials in trial_sets:
         searches = lists[trials.key]
-        for grouping in inputs.groupings:
+        for grouping in groupings:
             group_of_search = _groups_of_searches(trials, searches, grouping)
             for is_of_class in (searches.searches.is_mated, ~searches.searches.is_mated):
                 n_speakers = [
@@ -245,12 +249,10 @@ def identification_audit(audit: Audit, searches: GroupedSearches, options: Audit
     """Return an audit of searches as trials under the names of identification, with all else."""
     located_points = _located_points(audit, searches)
     measures = TableBuilder(TABLES["searches"])
-    for trials in searches.inputs.trial_sets:
+    for trials in searches.trial_sets:
         key = trials.key
         for point, threshold in located_points[key].items():
-            _SearchMeasures(
-                measures, cast("TrialSet", trials), searches, options, point, threshold
-            ).add()
+            _SearchMeasures(measures, trials, searches, options, point, threshold).add()
     thresholds = {
         (*key, point): threshold
         for key, points in located_points.items()
@@ -284,13 +286,13 @@ def identification_audit(audit: Audit, searches: GroupedSearches, options: Audit
 def _probe_speakers(searches: GroupedSearches) -> dict[tuple[str, ...], int]:
     """Return how many known speakers are behind each rate of each cell."""
     speakers: dict[tuple[str, ...], int] = {}
-    for trials in searches.inputs.trial_sets:
+    for trials in searches.trial_sets:
         search_list = searches.lists[trials.key]
         names = np.array(search_list.speakers, dtype=object)
         is_mated = search_list.searches.is_mated
         cells = [("all", "all", np.ones(names.size, dtype=np.bool_))]
         for grouping in searches.inputs.groupings:
-            groups = _groups_of_searches(cast("TrialSet", trials), search_list, grouping)
+            groups = _groups_of_searches(trials, search_list, grouping)
             cells += [(grouping.name, name, groups == i) for i, name in enumerate(grouping.groups)]
             cells.append((grouping.name, "pooled", groups >= 0))
         for grouping_name, group, is_in in cells:

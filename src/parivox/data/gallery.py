@@ -44,7 +44,7 @@ class Gallery:
     @property
     def sizes(self) -> NDArray[np.int64]:
         """Persons of each gallery, [gallery]."""
-        return self.is_enrolled.sum(axis=1).astype(np.int64)
+        return np.asarray(self.is_enrolled.sum(axis=1), dtype=np.int64)
 
     def person_positions(self, names: pl.Series) -> NDArray[np.int64]:
         """Place of each person, or of the person of each model; -1 for anyone else."""
