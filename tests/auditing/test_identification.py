@@ -180,6 +180,59 @@ def test_a_speaker_is_mated_in_one_gallery_only():
     assert not len(audit.verdicts)  # until speakers who cross galleries have intervals
 
 
+def households(sizes, *, seed=1):
+    """Decisions in households of adults and children, who are recognised less well."""
+    rng = np.random.default_rng(seed)
+    rows, gallery, people = [], [], {}
+    for house, n_members in enumerate(sizes):
+        members = [f"h{house}p{i}" for i in range(n_members)]
+        visitors = [f"v{house}-{i}" for i in range(2)]
+        for i, person in enumerate([*members, *visitors]):
+            people[person] = "child" if i % 2 else "adult"
+            rate = 0.1 if i % 2 else 0.3
+            for k in range(10):
+                is_error = rng.random() < rate
+                predicted = person if not is_error else "unknown"
+                if person in visitors:
+                    predicted = members[k % n_members] if is_error else "unknown"
+                rows.append((f"{person}-{k}", f"house{house}", person, predicted))
+        gallery += [(person, f"house{house}") for person in members]
+    names = ["file", "gallery", "true_speaker", "predicted_speaker"]
+    return (
+        pl.DataFrame(rows, schema=names, orient="row"),
+        {"id": [*people], "age": [*people.values()]},
+        pl.DataFrame(gallery, schema=["person", "gallery"], orient="row"),
+    )
+
+
+def test_households_are_the_sampling_unit_of_their_members():
+    decisions, people, gallery = households([4] * 12)
+    audit = pv.audit(decisions, people, gallery=gallery, by="age", replicates=50)
+    assert audit.record["identification"]["unit"] == "gallery"
+    row = rate(audit, "fnir", grouping="all")
+    errors, trials = (
+        decisions.filter(~pl.col("true_speaker").str.starts_with("v"))
+        .group_by("gallery", maintain_order=True)
+        .agg((pl.col("true_speaker") != pl.col("predicted_speaker")).sum().alias("k"), pl.len())
+        .select("k", "len")
+    )
+    cell, unit = np.zeros(12, dtype=int), np.arange(12)
+    of_units = ErrorsBySpeaker(cell, unit, errors.to_numpy(), trials.to_numpy(), 1)
+    interval = rate_interval(moments(of_units), 0.95)
+    assert (row["low"], row["high"]) == pytest.approx((interval.low[0], interval.high[0]))
+    assert {verdict["metric"] for verdict in audit.verdicts.rows()} == {"fnir", "fpir"}
+    assert "95 % CI over galleries" in " ".join(str(audit).split())
+
+
+def test_galleries_of_other_sizes_leave_false_positives_inconclusive():
+    decisions, people, gallery = households([2, 6] * 8)
+    audit = pv.audit(decisions, people, gallery=gallery, by="age", replicates=50)
+    rows = [row for row in audit.verdicts.rows() if row["metric"] == "fpir"]
+    assert {row["verdict"] for row in rows} == {"inconclusive"}
+    assert {row["reason"] for row in rows} == {"gallery_sizes_differ"}
+    assert "gallery sizes differ (2 to 6)" in " ".join(str(audit).split())
+
+
 def test_decisions_count_whatever_their_score():
     vector = VECTORS["O7.1_decisions"]
     names = ("file", "true_speaker", "predicted_speaker", "score")

@@ -9,6 +9,7 @@ smaller gallery would have given.
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,7 +26,12 @@ from parivox.data.gallery import read_gallery
 from parivox.data.recordings import read_utterances
 from parivox.data.requested_groupings import make_groupings
 from parivox.data.search_columns import DECISIONS
-from parivox.data.search_trials import search_trials, speaker_positions, with_probe_speakers
+from parivox.data.search_trials import (
+    are_in_one_gallery,
+    search_trials,
+    speaker_positions,
+    with_probe_speakers,
+)
 from parivox.data.speakers import read_speakers
 from parivox.data.table import Table
 from parivox.data.trial_set import with_common_speakers
@@ -54,7 +60,7 @@ _UNUSABLE_OPTIONS = (
 )  # fmt: skip
 """Options that mean nothing, or nothing yet, for searches."""
 _DEFAULT_POINT = "fpir=0.01"
-_NO_INTERVALS_OF_GALLERIES = "several_galleries"
+_SPEAKERS_CROSS_GALLERIES = "speakers_cross_galleries"
 _FEW_SPEAKERS = "few_probe_speakers"
 MAX_NAMED = 10
 """Persons named most often of whom the counts are told, by number."""
@@ -66,6 +72,11 @@ _TRIAL_CODES = {
     "no_trials": "no_searches",
 }
 """Reasons of rates of trials, and what they are for searches."""
+_MAX_SIZE_RATIO = 1.25
+"""Ratio of the largest to the smallest gallery up to which the FPIR of groups can be compared."""
+_SIZES_DIFFER = "gallery_sizes_differ"
+_NO_RATIO_REASONS = (*_TRIAL_CODES.values(), "is_reference")
+"""Reasons of rows without a comparison, which stay."""
 _JOINT_MEASURES = ("fdr", "ir", "garbe")
 """Measures of both error rates that are told of searches too."""
 _KEPT_ITEMS = {
@@ -85,6 +96,8 @@ class GroupedSearches(NamedTuple):
     lists: Mapping[tuple[str, str], SearchList]
     unlisted_speakers: Mapping[tuple[str, str], int]
     """Searches of each list whose speakers the table of speakers does not have."""
+    are_galleries_units: bool
+    """Whether intervals are over galleries, each of which stands for its speakers."""
     rates_only_reason: str
     """Why nothing is said of chance although it was asked for; empty if it is."""
 
@@ -159,6 +172,7 @@ def read_grouped_searches(
         speakers, unlisted = with_probe_speakers(speakers, lists.values())
     attributes = requested_attributes(options)
     utterances = None if options.utterances is None else read_utterances(options.utterances)
+    are_galleries_units = len(gallery.names) > 1 and are_in_one_gallery(lists.values())
     trial_sets = []
     for (system, list_), searches in lists.items():
         with stage("checking the searches"):
@@ -171,8 +185,11 @@ def read_grouped_searches(
                 speakers=speakers,
                 utterances=utterances,
                 attributes=attributes,
+                are_galleries_units=are_galleries_units,
             )
         trial_sets.append(trials)
+    if are_galleries_units:
+        speakers = trial_sets[0].speaker_table if len(trial_sets) == 1 else None
     speakers, trial_sets = with_common_speakers(speakers, trial_sets)
     arguments: dict[str, Any] = {"sets": trial_sets, "file": groups_file}
     groupings = make_groupings(speakers, options.by, **arguments)
@@ -180,7 +197,9 @@ def read_grouped_searches(
     inputs = GroupedTrials(trial_sets, groupings, (), chosen_by, speakers)
     reason = ""
     if options.intervals:
-        reason = _rates_only_reason(trial_sets, groupings, lists, options, gallery)
+        reason = _rates_only_reason(trial_sets, groupings, lists, options)
+    if options.intervals and len(gallery.names) > 1 and not are_galleries_units:
+        reason = _SPEAKERS_CROSS_GALLERIES
     if reason:
         options = replace(options, intervals=False)
     if options.operating_points is None and not any(
@@ -191,7 +210,9 @@ def read_grouped_searches(
         key: sum(speaker in unlisted for speaker in searches.speakers)
         for key, searches in lists.items()
     }
-    return GroupedSearches(inputs, trial_sets, options, gallery, lists, n_unlisted, reason)
+    return GroupedSearches(
+        inputs, trial_sets, options, gallery, lists, n_unlisted, are_galleries_units, reason
+    )
 
 
 def _check_rank(searches: SearchList, rank: int) -> None:
@@ -213,22 +234,19 @@ def _rates_only_reason(
     groupings: Sequence[Grouping],
     lists: Mapping[tuple[str, str], SearchList],
     options: AuditOptions,
-    gallery: Gallery,
 ) -> str:
-    """Return why only rates can be told: several galleries, or too few speakers in every group."""
-    if len(gallery.names) > 1:
-        return _NO_INTERVALS_OF_GALLERIES
+    """Return why only rates can be told: too few speakers, or galleries, in every group but one."""
     minimum = parse_minimums(options.gate).inference
     for trials in trial_sets:
         searches = lists[trials.key]
         for grouping in groupings:
             group_of_search = _groups_of_searches(trials, searches, grouping)
             for is_of_class in (searches.searches.is_mated, ~searches.searches.is_mated):
-                n_speakers = [
-                    len({searches.speakers[i] for i in np.flatnonzero(is_of_class & is_in)} - {""})
+                n_units = [
+                    np.unique(trials.utterance_speaker[is_of_class & is_in]).size
                     for is_in in group_of_search == np.arange(len(grouping.groups))[:, None]
                 ]
-                if sum(n >= minimum for n in n_speakers) > 1:
+                if sum(n >= minimum for n in n_units) > 1:
                     return ""
     return _FEW_SPEAKERS
 
@@ -262,7 +280,7 @@ def identification_audit(audit: Audit, searches: GroupedSearches, options: Audit
     tables = {
         "groups": _search_rates(audit.groups, thresholds, _probe_speakers(searches)),
         "bias": _search_rates(audit.bias) if searches.options.intervals else _empty("bias"),
-        "verdicts": _search_rates(audit.verdicts),
+        "verdicts": _search_verdicts(audit.verdicts, searches.gallery),
         "limits": _search_rates(audit.limits),
         "offenders": _search_rates(audit.offenders),
         "meta": _joint_measures(audit.meta),
@@ -281,6 +299,30 @@ def identification_audit(audit: Audit, searches: GroupedSearches, options: Audit
     record["error_types"] = [*IDENTIFICATION_RATES]
     record["identification"] = _identification_record(searches, options)
     return replace(audit, **tables, record=record)
+
+
+def _search_verdicts(table: Table, gallery: Gallery) -> Table:
+    """Return verdicts on searches: inconclusive on FPIR where galleries differ much in size."""
+    rates = _search_rates(table)
+    if gallery.sizes.max() <= _MAX_SIZE_RATIO * gallery.sizes.min():
+        return rates
+    rows = [
+        row for row in rates.rows() if row["metric"] != "fpir" or row["group"]
+    ]  # without the test of all groups together
+    for row in rows:
+        if row["metric"] == "fpir":
+            reason = row["reason"] if row["reason"] in _NO_RATIO_REASONS else _SIZES_DIFFER
+            values = {name: row[name] for name in ("ratio", "low", "high") if row[name] is not None}
+            values = {"metric": "fpir", "reason": reason, **values}
+            row |= {
+                "verdict": "inconclusive",
+                "reason": reason,
+                "sentence": "inconclusive",
+                "values": json.dumps({"inconclusive": values}),
+                "because_of": "",
+            }
+    columns = TABLES["verdicts"]
+    return Table.of({name: [row[name] for row in rows] for name in columns}, columns)
 
 
 def _probe_speakers(searches: GroupedSearches) -> dict[tuple[str, ...], int]:
@@ -452,6 +494,7 @@ def _identification_record(searches: GroupedSearches, options: AuditOptions) -> 
         "rank": options.rank,
         "persons": len(searches.gallery.persons),
         "gallery_sizes": searches.gallery.sizes.tolist(),
+        "unit": "gallery" if searches.are_galleries_units else "speaker",
         "rates_only": searches.rates_only_reason,
         "systems": systems,
     }
@@ -489,6 +532,7 @@ class _SearchMeasures:
             group_of_search = _groups_of_searches(self.trials, self.list, grouping)
             for i, group in enumerate(grouping.groups):
                 self._add_rates(grouping.name, group, group_of_search == i)
+                self._add_common_size(grouping.name, group, group_of_search == i)
                 self._add_ranks(grouping.name, group, group_of_search == i)
             self._add_groups_named(grouping, group_of_search)
         if self.grouped.rates_only_reason == _FEW_SPEAKERS:
@@ -580,6 +624,16 @@ class _SearchMeasures:
             if self.searches.n_mated and self.options.rank == 1:
                 fnir = float(self.searches.expected_fnir(self.threshold, [size])[0])
                 self._row("expected_fnir", grouping="all", group="all", persons=size, value=fnir)
+
+    def _add_common_size(self, grouping: str, group: str, is_in: NDArray[np.bool_]) -> None:
+        """Add the expected FPIR of a group with the smallest gallery, where galleries differ."""
+        smallest, largest = self.grouped.gallery.sizes.min(), self.grouped.gallery.sizes.max()
+        array = self.searches.subset(is_in)
+        if smallest == largest or self._lists_are_cut or not array.n_nonmated:
+            return
+        fpir = float(array.expected_fpir(self.threshold, [smallest])[0])
+        names = {"grouping": grouping, "group": group}
+        self._row("expected_fpir", **names, persons=int(smallest), value=fpir)
 
     def _add_persons_named(self) -> None:
         """Add the persons whom non-mated searches return most often, by number."""

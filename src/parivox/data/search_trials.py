@@ -13,7 +13,9 @@ import numpy as np
 import polars as pl
 
 from parivox.core.counts import NONTARGET, SPOOF
+from parivox.data.recordings import read_utterances
 from parivox.data.search_columns import DECISIONS
+from parivox.data.speakers import speakers_of
 from parivox.data.trial_shards import TrialShards
 from parivox.data.trials import read_trials
 from parivox.errors import DataError
@@ -56,6 +58,36 @@ def with_probe_speakers(
     return speakers.with_unlisted([*sorted(unlisted), NOBODY]), unlisted
 
 
+def are_in_one_gallery(lists: Iterable[SearchList]) -> bool:
+    """Return whether every known speaker is searched in one of several galleries only."""
+    gallery_of: dict[str, int] = {}
+    for searches in lists:
+        for speaker, gallery in zip(searches.speakers, searches.gallery.tolist(), strict=True):
+            if speaker and gallery_of.setdefault(speaker, gallery) != gallery:
+                return False
+    return True
+
+
+def probe_attributes(
+    searches: SearchList, speakers: Speakers | None, utterances: Utterances | None
+) -> Utterances:
+    """Return what is known of each probe, as attributes of the recording: of its speaker, too.
+
+    So searches can be grouped by speakers, while another unit stands for them.
+    """
+    table = pl.DataFrame({"utterance": searches.ids, "speaker": searches.speakers})
+    if speakers is not None:
+        attributes = speakers.attributes.with_columns(pl.Series("speaker", speakers.ids))
+        names = [name for name in attributes.columns if name != "utterance"]
+        of_speakers = attributes.select(names)
+        table = table.join(of_speakers, on="speaker", how="left", maintain_order="left")
+    if utterances is not None:
+        rows = utterances.table.select("utterance").hstack(utterances.attributes)
+        names = [name for name in rows.columns if name == "utterance" or name not in table.columns]
+        table = table.join(rows.select(names), on="utterance", how="left", maintain_order="left")
+    return read_utterances(table.drop("speaker"))
+
+
 def search_trials(
     searches: SearchList,
     gallery: Gallery,
@@ -66,14 +98,21 @@ def search_trials(
     speakers: Speakers | None,
     utterances: Utterances | None,
     attributes: Sequence[Attribute],
+    are_galleries_units: bool = False,
 ) -> TrialSet:
     """Return searches as trials, with the speakers of their probes.
 
     A mated search has the score of its person, if it is within the rank, and a non-mated search its
-    highest score; of decisions, they are accepted or rejected.
+    highest score; of decisions, they are accepted or rejected. With `are_galleries_units`, a
+    gallery stands for its speakers, whose attributes are then those of the recordings.
     """
+    units = [name or NOBODY for name in searches.speakers]
+    if are_galleries_units:
+        utterances = probe_attributes(searches, speakers, utterances)
+        units = [gallery.names[number] for number in searches.gallery.tolist()]
+        speakers = speakers_of(pl.Series(sorted({*units}), dtype=pl.String))
     trials = read_trials(
-        _trial_columns(searches, rank),
+        _trial_columns(searches, rank, units),
         system=system,
         list_=list_,
         speakers=speakers,
@@ -92,7 +131,7 @@ def search_trials(
         for partition in trials.partitions()
     ]
     unknown_speaker = -1
-    if "" in searches.speakers:
+    if "" in searches.speakers and not are_galleries_units:
         unknown_speaker = int(cast("Any", speaker_positions(trials, [NOBODY]))[0])
     return replace(
         trials,
@@ -108,18 +147,18 @@ def search_trials(
     )
 
 
-def _trial_columns(searches: SearchList, rank: int) -> pl.DataFrame:
-    """Return searches as trials of the probe's speaker with itself.
+def _trial_columns(searches: SearchList, rank: int, units: Sequence[str]) -> pl.DataFrame:
+    """Return searches as trials of a unit with itself: of the probe's speaker, or a gallery.
 
     Non-mated searches are called spoof trials until they have been read: like these, they count for
     one speaker, who stands on both sides.
     """
-    array, speakers = searches.searches, [name or NOBODY for name in searches.speakers]
+    array = searches.searches
     columns: dict[str, Any] = {
         "enrol": searches.ids,
         "test": searches.ids,
-        "enrol_speaker": speakers,
-        "test_speaker": speakers,
+        "enrol_speaker": units,
+        "test_speaker": units,
         "label": np.where(array.is_mated, "target", "spoof"),
     }
     if searches.form == DECISIONS:

@@ -59,6 +59,7 @@ from parivox.report.catalogue import (
     reason_text,
 )
 from parivox.report.data_sentences import content_text, metric_text
+from parivox.report.identification import unit_text
 from parivox.report.words import (
     count_of,
     count_text,
@@ -403,7 +404,7 @@ def missing_interval_reason(audit: Audit, system: Row) -> str:
 def ratio_legend(audit: Audit) -> str:
     """Return what the numbers next to a rate are."""
     options = audit.record["options"]
-    interval = f" [{100 * options['confidence']:g} % CI over speakers]"
+    interval = f" [{100 * options['confidence']:g} % CI over {unit_text(audit)}]"
     return f"ratio to {reference_text(audit)}{interval if options['intervals'] else ''}"
 
 

@@ -23,7 +23,7 @@ _MAX_SHARE_OF_PERSON = 0.2
 """Share of the false positives that may depend on one enrolled person without a remark."""
 _MIN_SPEAKERS = 5
 _RECOMMENDED_SPEAKERS = 10
-FEW_SPEAKERS, SEVERAL_GALLERIES = "few_probe_speakers", "several_galleries"
+FEW_SPEAKERS, CROSSED_GALLERIES = "few_probe_speakers", "speakers_cross_galleries"
 """Codes of why an audit of searches has rates only."""
 
 
@@ -99,6 +99,12 @@ def _point_text(audit: Audit, row: Row) -> str:
     )
 
 
+def unit_text(audit: Audit) -> str:
+    """Return whom intervals are over, in the plural."""
+    is_of_galleries = is_identification(audit) and conditions(audit)["unit"] == "gallery"
+    return "galleries" if is_of_galleries else "speakers"
+
+
 def rank_text(audit: Audit) -> str:
     """Return among how many candidates a person must be, if it is not the first."""
     rank = conditions(audit)["rank"]
@@ -114,8 +120,9 @@ def error_condition(audit: Audit, metric: str) -> str:
 def rates_only_sentences(audit: Audit) -> list[str]:
     """Return why there are rates only, and what would help; empty where there is more."""
     reason = conditions(audit)["rates_only"]
-    if reason == SEVERAL_GALLERIES:
-        return ["Rates only: intervals for searches in several galleries are not available"]
+    if reason == CROSSED_GALLERIES:
+        reason = "some speakers are searched in several galleries"
+        return [f"Rates only: {reason}, for which intervals are not available"]
     if reason != FEW_SPEAKERS:
         return []
     groups = audit.groups.subset(metric="fnir", within="").rows()
@@ -124,14 +131,19 @@ def rates_only_sentences(audit: Audit) -> list[str]:
         for row in groups
         if row["grouping"] != "all" and row["group"] != "pooled" and row["speakers"] is not None
     }
+    if conditions(audit)["unit"] == "gallery":
+        needed = f"at least {_MIN_SPEAKERS} galleries in each of two groups"
+        return [f"Rates only: {needed} are needed for any comparison"]
     most = count_of(max(sizes, default=0), "speaker")
     each = f"each group has {most}" if len(sizes) == 1 else f"no group has more than {most}"
     if sizes and max(sizes) >= _MIN_SPEAKERS:
         each = "fewer than two groups have enough speakers"
-    return [
-        f"Rates only: {each}, and at least {_MIN_SPEAKERS} in each are needed for any comparison",
-        f"To compare groups, record at least {_RECOMMENDED_SPEAKERS} speakers in each group",
-    ]
+    remedy = (
+        f"To compare groups, record at least {_RECOMMENDED_SPEAKERS} speakers in each group, from "
+        "several households: with a column gallery, the household is the sampling unit"
+    )
+    needed = f"at least {_MIN_SPEAKERS} in each are needed for any comparison"
+    return [f"Rates only: {each}, and {needed}", remedy]
 
 
 def rate_details(audit: Audit, metric: str, row: Row, error_counts: str) -> str:

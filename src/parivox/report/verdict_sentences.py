@@ -24,6 +24,7 @@ INCONCLUSIVE_REASONS = {
     "no_mated_searches": "no mated searches",
     "no_nonmated_searches": "no non-mated searches",
     "no_searches": "no searches",
+    "gallery_sizes_differ": "gallery sizes differ",
     "undefined_ratio": "ratio undefined",
     "no_interval": "no interval",
     "no_p": "no p-value",

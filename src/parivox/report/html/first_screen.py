@@ -16,7 +16,7 @@ from parivox.report.audit_queries import (
     error_types,
     systems,
 )
-from parivox.report.identification import gallery_text, is_identification
+from parivox.report.identification import gallery_text, is_identification, unit_text
 from parivox.report.overview import SET_BY_THRESHOLD
 from parivox.report.ratio_strips import HIGHEST, LOWEST, SHAPES, SIGNS, TICKS, axis_position
 from parivox.report.sheets.supplementary import limits
@@ -132,8 +132,8 @@ def _legend(
     return [
         *legend,
         (
-            f"lines and [ ]: {level:g} % confidence intervals over speakers, not adjusted for "
-            "multiple comparisons; arrows: the interval extends beyond the axis"
+            f"lines and [ ]: {level:g} % confidence intervals over {unit_text(audit)}, not "
+            "adjusted for multiple comparisons; arrows: the interval extends beyond the axis"
         ),
         (
             f"grey band: equivalence margin, ratios from 1/{margin:g} to {margin:g}; equivalent: "

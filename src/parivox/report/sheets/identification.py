@@ -226,11 +226,13 @@ def size_sheets(audit: Audit) -> list[Sheet]:
             continue
         sheet = Sheet.with_heads(
             f"Expected rates with fewer of these persons enrolled, at the same threshold ({label})",
-            ("Persons", "FPIR, %", "FNIR, %"),
+            ("Group", "Persons", "FPIR, %", "FNIR, %"),
         )
         for row in rows:
-            fnir = measure_rows(audit, "expected_fnir", **filters, persons=row["persons"])
+            names = {name: row[name] for name in ("grouping", "group", "persons")}
+            fnir = measure_rows(audit, "expected_fnir", **filters, **names)
             sheet.add(
+                _group_name(row["grouping"], row["group"]),
                 count_text(row["persons"]),
                 percent_figure(row["value"]),
                 percent_figure(fnir[0]["value"] if fnir else None),
