@@ -277,7 +277,7 @@ def identification_audit(audit: Audit, searches: GroupedSearches, options: Audit
         for point, threshold in points.items()
         if point.startswith("fpir=")
     }
-    tables = {
+    tables: dict[str, Any] = {
         "groups": _search_rates(audit.groups, thresholds, _probe_speakers(searches)),
         "bias": _search_rates(audit.bias) if searches.options.intervals else _empty("bias"),
         "verdicts": _search_verdicts(audit.verdicts, searches.gallery),

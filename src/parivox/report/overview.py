@@ -391,11 +391,12 @@ def _speakers_of_group(
     audit: Audit, rates_of_group: Mapping[tuple[str, str], Row], point: str
 ) -> int | None:
     """Return the speakers of a group; of searches, those of mated and of non-mated ones."""
-    speakers = [rates_of_group[metric, point]["speakers"] for metric in error_types(audit)]
-    if is_identification(audit) and None not in speakers:
-        return sum(speakers)
-    first_number: int | None = speakers[0]
-    return first_number
+    speakers: list[int | None] = [
+        rates_of_group[metric, point]["speakers"] for metric in error_types(audit)
+    ]
+    if is_identification(audit):
+        return sum(filter(None, speakers))
+    return speakers[0]
 
 
 def _with_marked_repeats(group: GroupResult, other_group: GroupResult) -> GroupResult:
@@ -554,8 +555,8 @@ def _findings(audit: Audit, groups: Sequence[GroupResult], status: str) -> Itera
         )
         yield from ([Phrase(words)] for words in reasons)
         return
-    if is_identification(audit) and (sentences := rates_only_sentences(audit)):
-        yield from ([Phrase(words)] for words in sentences)
+    if is_identification(audit) and (why_rates_only := rates_only_sentences(audit)):
+        yield from ([Phrase(words)] for words in why_rates_only)
         return
     if not any(each.verdict for group in groups for each in group.all_comparisons()):
         yield [Phrase("The audit does not show whether groups differ beyond chance")]
