@@ -28,6 +28,15 @@ from parivox.lazy import lazy_names
 
 if TYPE_CHECKING:
     from parivox.auditing.attacks import ATTACK_DEPENDENT as ATTACK_DEPENDENT
+    from parivox.auditing.cascade import (
+        CASCADE_SOURCE as CASCADE_SOURCE,
+    )
+    from parivox.auditing.cascade import (
+        REJECTED_FIRST as REJECTED_FIRST,
+    )
+    from parivox.auditing.cascade import (
+        REJECTED_SECOND as REJECTED_SECOND,
+    )
     from parivox.auditing.cell_counts import group_counts as group_counts
     from parivox.auditing.counts.counting import (
         count as count,
@@ -225,6 +234,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "parivox.auditing.attacks": ("ATTACK_DEPENDENT",),
+    "parivox.auditing.cascade": ("CASCADE_SOURCE", "REJECTED_FIRST", "REJECTED_SECOND"),
     "parivox.auditing.cell_counts": ("group_counts",),
     "parivox.auditing.counts.counting": ("count", "count_trials"),
     "parivox.auditing.counts.merging": ("counts_with_groupings", "read_counts_files"),

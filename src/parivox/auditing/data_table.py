@@ -210,7 +210,14 @@ def add_data_warnings(
             DataWarning("audited_development_trials", n_shared_trials, "thresholds_fit_too_well")
         )
     if trials.is_scored and trials.is_exact and not trials.bins.step:
-        warnings += score_warnings(all_counts.values, all_counts.target, all_counts.nontarget)
+        is_score = np.ones(all_counts.values.size, dtype=np.bool_)
+        if whole_list is not None and whole_list.first_stage_threshold is not None:
+            is_score = all_counts.values > -np.inf  # what a countermeasure rejects has no other
+        warnings += score_warnings(
+            all_counts.values[is_score],
+            all_counts.target[is_score],
+            all_counts.nontarget[is_score],
+        )
     if options.llr and trials.is_scored and not trials.bins.no_curve_reason:
         bayes_costs = [
             warning.cost

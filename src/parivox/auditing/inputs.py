@@ -34,6 +34,7 @@ from parivox.runtime.progress import stage
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from parivox.auditing.cascade import Countermeasure
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.draws import SpeakerDraws
     from parivox.auditing.estimates import Metrics
@@ -291,14 +292,16 @@ def read_grouped_trials(
     *,
     standardise: tuple[str, ...] = (),
     rules: RuleFile | None = None,
+    countermeasure: Countermeasure | None = None,
     may_lack: bool = False,
     takes_spoof: bool = False,
 ) -> GroupedTrials:
     """Read every file, join them, and group the trials.
 
     Rates are standardised over the strata of the attributes `standardise`; `rules` decide trials
-    that tell no decision. What was asked for `may_lack` values for every trial where others are to
-    come. Spoof trials are an error, except with `takes_spoof`.
+    that tell no decision, a `countermeasure` decides before the scores do. What was asked for
+    `may_lack` values for every trial where others are to come. Spoof trials are an error, except
+    with `takes_spoof`.
     """
     speakers = None
     if options.speakers is not None:
@@ -352,6 +355,9 @@ def read_grouped_trials(
         "file": groups_file,
         "may_lack": may_lack,
     }
+    if countermeasure is not None:
+        trial_sets = [countermeasure.decide(trials) for trials in trial_sets]
+        shared_arguments["sets"] = trial_sets
     groupings = make_groupings(speakers, options.by, **shared_arguments)
     within = make_groupings(speakers, options.within or (), **shared_arguments, option="--within")
     standardise_over = make_groupings(

@@ -66,6 +66,13 @@ def audit_record(
         record["attacks"] = sorted(
             {name for trials in inputs.trial_sets for name in trials.attacks}
         )
+    first_stages = {
+        system_name(trials.system, trials.list): trials.identified.first_stage_threshold
+        for trials in inputs.trial_sets
+        if trials.identified is not None and trials.identified.first_stage_threshold is not None
+    }
+    if first_stages:
+        record["countermeasure_thresholds"] = first_stages
     if groups_file is not None:
         record["groups_file"] = groups_file.record()
     if threshold_rules is not None:

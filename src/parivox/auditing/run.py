@@ -13,6 +13,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
 
+from parivox.auditing.cascade import add_stage_rows, read_countermeasure
 from parivox.auditing.comparison import ComparedSet, add_comparisons, check_comparable
 from parivox.auditing.data_table import (
     add_conflict_effects,
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from parivox.auditing.cascade import Countermeasure
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.inputs import GroupedTrials
     from parivox.auditing.judged_groups import JudgedGroups
@@ -347,6 +349,8 @@ def _add_data_rows(data_table: TableBuilder, system: System, inputs: GroupedTria
     add_data_warnings(data_table, trials, groupings, counts.all_counts, system.development, options)
     if trials.whole_list is not None:
         add_warnings(data_table, trials, spoof_warnings(trials.whole_list, system.attacks))
+    if trials.identified is not None and trials.identified.first_stage_threshold is not None:
+        add_stage_rows(data_table, trials.identified, inputs.groupings, points[0])
     if options.conflicts != "error" and trials.identified is not None:
         add_conflict_effects(
             data_table, trials.identified, inputs.groupings, counts, points, options
@@ -395,6 +399,7 @@ def _read_study(scores: Any, audit_options: AuditOptions) -> _Study:
         threshold_rules = read_rules(audit_options.thresholds)
     metrics = _user_metrics(audit_options.metrics)
     counts_files = named_counts_files(scores)
+    countermeasure = _countermeasure(audit_options, has_counts=counts_files is not None)
     if threshold_rules is not None:
         _check_rules_apply(scores, has_counts=counts_files is not None)
     if counts_files is None:
@@ -407,6 +412,7 @@ def _read_study(scores: Any, audit_options: AuditOptions) -> _Study:
             groups_file,
             standardise=audit_options.standardise,
             rules=threshold_rules,
+            countermeasure=countermeasure,
             takes_spoof=True,
         )
         check_trials_shared(scores, cast("Sequence[TrialSet]", inputs.trial_sets))
@@ -568,6 +574,24 @@ def _with_units(inputs: GroupedTrials, design: AuditDesign) -> tuple[GroupedTria
 
 
 # --- what is refused ----------------------------------------------------------------------------
+
+
+def _countermeasure(audit_options: AuditOptions, *, has_counts: bool) -> Countermeasure | None:
+    """Return the countermeasure that decides first, if one is given and can be used."""
+    if audit_options.cm is None:
+        if audit_options.cm_threshold:
+            msg = "--cm-threshold: needs the scores of a countermeasure; give them with --cm"
+            raise ConfigError(msg)
+        return None
+    for name, is_given in (
+        ("score counts", has_counts),
+        ("--threshold-from", audit_options.threshold_from is not None),
+        ("--thresholds", audit_options.thresholds is not None),
+    ):
+        if is_given:
+            msg = f"--cm: cannot be used with {name}; leave out one of them"
+            raise ConfigError(msg)
+    return read_countermeasure(audit_options.cm, audit_options.cm_threshold)
 
 
 def _check_rules_apply(scores: Any, *, has_counts: bool) -> None:

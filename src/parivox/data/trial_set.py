@@ -206,6 +206,9 @@ class TrialSet:
     # once all lists are read; None where each stands for itself
     unit_block: NDArray[np.int32] | None = None
 
+    # threshold of the countermeasure that decides before the scores do; None without any
+    first_stage_threshold: float | None = None
+
     # what shards of these trials add up to, by which scores and errors are counted instead
     shard_sum: Any = None
 
@@ -433,6 +436,30 @@ class TrialSet:
             _shards=shards,
             attribute_values={**self.attribute_values, **added_values},
             extra_columns=columns,
+        )
+
+    def with_scores(self, score_again: Callable[[Trials], Trials]) -> TrialSet:
+        """The same list with other scores, which `score_again` gives a partition.
+
+        It may leave out trials, and add columns.
+        """
+        shards = self._shards.without_trials()
+        n_trials, n_spoof, lowest, highest = 0, 0, np.inf, -np.inf
+        columns: frozenset[str] = frozenset()
+        for partition in self.partitions():
+            shards.append(trials := score_again(partition))
+            used = trials.without_conflicts()
+            n_trials, n_spoof = n_trials + len(used), n_spoof + int(used.spoof.sum())
+            finite = used.score[np.isfinite(used.score)]
+            lowest, highest = finite.min(initial=lowest), finite.max(initial=highest)
+            columns |= trials.extra_columns.keys() - partition.extra_columns.keys()
+        return replace(
+            self,
+            _shards=shards,
+            n_trials=n_trials,
+            n_spoof=n_spoof,
+            score_range=(float(lowest), float(highest)) if np.isfinite(lowest) else (0.0, 0.0),
+            extra_columns=self.extra_columns | columns,
         )
 
     def with_rows(self, rows: NDArray[np.bool_]) -> TrialSet:

@@ -270,6 +270,21 @@ class AuditOptions(ReadOptions):
         is_recorded=False,
         value_type="DocumentSource | None",
     )
+    cm: Any = option(
+        MEASUREMENT_SECTION,
+        "scores of a [countermeasure](methods/costs.md#a-countermeasure-before-the-system) by "
+        "recording: trials that it rejects are rejected, whatever their score",
+        is_recorded=False,
+        value_type="TableSource | None",
+    )
+    cm_threshold: str | None = option(
+        MEASUREMENT_SECTION,
+        "threshold of the countermeasure: a number, `bpcer=X`, `apcer=X` or `eer`, set on all "
+        "recordings",
+        Text,
+        metavar="POINT",
+        is_recorded=False,
+    )
     # docs/methods/uncertainty.md#thresholds-set-on-the-audited-trials
     threshold_from: Any = option(
         MEASUREMENT_SECTION,

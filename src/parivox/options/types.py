@@ -68,6 +68,11 @@ class OtherAuditOptions(TypedDict, total=False):
     thresholds: DocumentSource | None
     """rule file of parivox thresholds: decide each trial by the threshold of its group, as
     operating point deployed"""
+    cm: TableSource | None
+    """scores of a countermeasure by recording: trials that it rejects are rejected, whatever their
+    score"""
+    cm_threshold: str | None
+    """threshold of the countermeasure: a number, bpcer=X, apcer=X or eer, set on all recordings"""
     threshold_from: ScoreSource | None
     """development scores on which the thresholds are set (default: all trials of the system)"""
     cost: Sequence[str] | str

@@ -325,6 +325,15 @@ _COUNTED = {
     "spoofed_recordings_of_several_claims": _counted(
         "spoofed recording{s} that claim{v} several speakers"
     ),
+    "trials_without_countermeasure_score": _counted(
+        "trial{s} without a score of the countermeasure"
+    ),
+    "target_trials_rejected_by_countermeasure": _counted(
+        "target trial{s} rejected by the countermeasure"
+    ),
+    "target_trials_rejected_by_verification": _counted(
+        "target trial{s} rejected by the verification system alone"
+    ),
     "models": _counted("model{s}"),
     "recordings": _counted("recording{s}"),
     "trials_without_score": _counted("trial{s} without score"),

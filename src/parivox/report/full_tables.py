@@ -76,6 +76,7 @@ from parivox.report.sheets.sheet import Cell, Sheet, terminal_table
 from parivox.report.sheets.supplementary import (
     attempts,
     failures,
+    rejecting_stages,
     speaker_errors,
     standardised_rates,
 )
@@ -253,7 +254,7 @@ def _grouping_blocks(
             yield from terminal_table(sheet)
     else:
         yield from _observed_rate_blocks(audit, filters, rates, points, located[0])
-    yield from _attack_blocks(audit, filters, point_name)
+    yield from _spoof_blocks(audit, filters, rates, point_name)
     for sheet in failures(audit, filters, rates, point_name):
         yield from terminal_table(sheet)
     rates_of_stratum = {}
@@ -312,8 +313,10 @@ def _verdict_blocks(
         yield Padding(table, (0, 0, 0, 2))
 
 
-def _attack_blocks(audit: Audit, filters: Row, point: str) -> Iterator[RenderableType]:
-    """Yield spoof accepts by attack, where attacks are known, and what they show."""
+def _spoof_blocks(audit: Audit, filters: Row, rates: Rates, point: str) -> Iterator[RenderableType]:
+    """Yield spoof accepts by attack, if any is known, what they show, and stages of a cascade."""
+    for stages in rejecting_stages(audit, filters, rates):
+        yield from terminal_table(stages)
     is_usual = filters["allocation"] == audit.record["options"]["allocate"][0]
     sheet = attack_table(audit, filters, point) if is_usual else None
     if sheet is not None:

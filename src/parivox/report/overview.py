@@ -63,7 +63,7 @@ from parivox.report.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from parivox.auditing import Audit
     from parivox.report.audit_queries import Scope
@@ -1004,6 +1004,8 @@ def _threshold_text(audit: Audit) -> str:
     words = "; ".join(descriptions)
     if are_decisions:
         return words
+    if first_stages := audit.record.get("countermeasure_thresholds"):
+        return _cascade_text(first_points, first_stages.values(), words)
     threshold = "one common threshold"
     if len(systems(audit)) > 1:
         threshold = "one threshold per system, common to all groups"
@@ -1011,6 +1013,19 @@ def _threshold_text(audit: Audit) -> str:
     is_target_reached = not any(map(_misses_target, first_points))
     link = ", at which" if is_target_reached and kinds <= {*_TARGET_EVENTS, "eer"} else ":"
     return f"{threshold}{link} {words}"
+
+
+def _cascade_text(
+    first_points: Sequence[Row], first_stage_thresholds: Iterable[float], words: str
+) -> str:
+    """Return what both stages of a cascade accept; `words` are on the second one's threshold."""
+    numbers = dict.fromkeys(f"{threshold:.4g}" for threshold in first_stage_thresholds)
+    first = f"accepted if the countermeasure score is at least {' or '.join(numbers)}"
+    points = [point_as_given(row).partition("=") for row in first_points]
+    if all(kind == "threshold" for kind, _, _ in points):
+        settings = dict.fromkeys(setting for _, _, setting in points)
+        return f"{first} and the ASV score at least {' or '.join(settings)}"
+    return f"{first} and the ASV score reaches one common threshold: {words}"
 
 
 def _point_label(audit: Audit, row: Row) -> str:

@@ -33,7 +33,12 @@ from parivox.report.sheets import groups as tables
 from parivox.report.sheets.attacks import attack_sentences, attack_table
 from parivox.report.sheets.measures import measures_in_report
 from parivox.report.sheets.sheet import Sheet
-from parivox.report.sheets.supplementary import attempts, speaker_errors, standardised_rates
+from parivox.report.sheets.supplementary import (
+    attempts,
+    rejecting_stages,
+    speaker_errors,
+    standardised_rates,
+)
 from parivox.report.words import capitalised, percent_figure
 
 if TYPE_CHECKING:
@@ -73,6 +78,7 @@ def _scope_section(audit: Audit, scope: Scope) -> dict[str, Any]:
     point_rows = located_points(audit, filters)
     point = first_point_name(audit, filters) or ""
     further_tables = [
+        *rejecting_stages(audit, filters, rates),
         *speaker_errors(audit, filters, point),
         *attempts(audit, filters, point),
         *standardised_rates(audit, filters, rates, point, audit.record["options"]["standardise"]),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from parivox.auditing import CASCADE_SOURCE, REJECTED_FIRST, REJECTED_SECOND
 from parivox.facts import facts_of_row
 from parivox.report.audit_queries import (
     POOLED,
@@ -243,6 +244,31 @@ def speaker_errors(audit: Audit, filters: Row, point: str) -> Iterator[Sheet]:
             topic=f"Speakers at {point}",
             title_end=":",
         )
+
+
+def rejecting_stages(audit: Audit, filters: Row, rates: Rates) -> Iterator[Sheet]:
+    """Return how many target trials each stage of a cascade rejects, by group and over all."""
+    table_filters = {name: filters[name] for name in ("system", "list")}
+    table = audit.data.subset(**table_filters, source=CASCADE_SOURCE)
+    rows: dict[str, dict[str, Row]] = {}
+    for grouping in (filters["grouping"], "all"):
+        for row in table.subset(grouping=grouping).rows():
+            rows.setdefault(row["group"], {})[row["item"]] = row
+    if not rows:
+        return
+    cells_by_group: dict[str, list[str]] = {}
+    for group, rows_of_group in rows.items():
+        if group in rates or group == "all":
+            for item in (REJECTED_FIRST, REJECTED_SECOND):
+                row = rows_of_group[item]
+                cells = [f"{row['count']:,}", percent_figure(row["value"])]
+                cells_by_group.setdefault(group, []).extend(cells)
+    yield Sheet.with_heads(
+        "Target trials that each stage rejects, the countermeasure first:",
+        ("group", "countermeasure", "%", "verification alone", "%"),
+        [(group, *cells) for group, cells in cells_by_group.items()],
+        topic="Target trials that each stage rejects",
+    )
 
 
 def attempts(audit: Audit, filters: Row, point: str) -> Iterator[Sheet]:

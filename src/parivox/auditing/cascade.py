@@ -1,0 +1,242 @@
+"""A countermeasure before the verification system: both must accept a trial.
+
+The two scores of a trial become one: the score of the verification system, or -inf where the
+countermeasure rejects. Everything else follows as for any other scores, without assuming that the
+two systems err independently.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from parivox.auditing.operating_points import parse_point
+from parivox.core.counts import Counts
+from parivox.data.cell_words import is_number
+from parivox.data.columns import UTTERANCE_NAMES, plain_name
+from parivox.data.formats.asvspoof5 import NOT_SUPPLIED
+from parivox.data.speakers import read_table
+from parivox.data.trial_checks import LEFT_OUT, DataNote
+from parivox.errors import ConfigError, DataError
+from parivox.frozen import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.auditing.operating_points import LocatedPoint, OperatingPoint
+    from parivox.auditing.schema import TableBuilder
+    from parivox.core.counts import FloatArray
+    from parivox.data.grouping import Grouping
+    from parivox.data.trial_checks import Trials
+    from parivox.data.trial_set import TrialSet
+
+REJECTED = "countermeasure_rejects"
+"""Column of trials: whether the countermeasure rejects them."""
+CASCADE_SOURCE = "countermeasure"
+"""Source of rows of the table ``data`` on the two stages."""
+REJECTED_FIRST = "target_trials_rejected_by_countermeasure"
+REJECTED_SECOND = "target_trials_rejected_by_verification"
+_RULES = {"bpcer": "fnr", "apcer": "fpr"}
+"""Rates of a countermeasure, as those of a verification system with bona fide speech as target."""
+_TEST_NAMES = (*UTTERANCE_NAMES, "test", "testid")
+_N_FIELDS_WITHOUT_HEADER = (2, 4)
+
+
+@frozen
+class Countermeasure:
+    """Scores of a countermeasure by recording, and the rule of its threshold."""
+
+    scores: pl.DataFrame  # columns ``utterance`` and ``score``, each recording once
+    rule: str  # as the user writes it
+    provenance: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The file, for messages."""
+        return str(self.provenance["name"])
+
+    @property
+    def point(self) -> OperatingPoint:
+        """The rule, with bona fide recordings as target and spoofed ones as nontarget trials."""
+        text = self.rule.strip().lower()
+        head, equals, number = text.partition("=")
+        if is_number(text):
+            text = f"threshold={text}"
+        elif equals and head in _RULES:
+            text = f"{_RULES[head]}={number}"
+        elif text != "eer" and head != "threshold":
+            msg = (
+                f"--cm-threshold {self.rule!r} is not known; give a number, bpcer=X, apcer=X or eer"
+            )
+            raise ConfigError(msg)
+        return parse_point(text, [])
+
+    def threshold(self, trials: TrialSet, scores: FloatArray) -> float:
+        """Return the threshold on all recordings of the trials, each once."""
+        bona_fide, spoofed = np.zeros((2, scores.size), dtype=np.bool_)
+        for partition in trials.partitions():
+            used = partition.without_conflicts()
+            bona_fide[used.test[~used.spoof]] = True
+            spoofed[used.test[used.spoof]] = True
+        is_used = (bona_fide | spoofed) & ~np.isnan(scores)
+        counts = Counts.from_scores(scores[is_used], bona_fide[is_used])
+        threshold, reason = self.point.threshold_or_reason(counts)
+        if reason:
+            msg = (
+                f"--cm-threshold {self.rule}: too few bona fide or spoofed recordings to set it; "
+                "give a number"
+            )
+            raise ConfigError(msg)
+        return threshold
+
+    def decide(self, trials: TrialSet) -> TrialSet:
+        """Return the trials with -inf for the score of those that the countermeasure rejects.
+
+        Trials without a score of the countermeasure are left out.
+
+        Raises
+        ------
+        ConfigError
+            If the trials have no scores, or the threshold cannot be set on them.
+        DataError
+            If no trial has a score of the countermeasure.
+        """
+        if not trials.is_scored:
+            msg = f"--cm: {trials.name} contains decisions without scores; leave out --cm"
+            raise ConfigError(msg)
+        ids = pl.DataFrame({"utterance": trials.utterance_ids.series()})
+        joined = ids.join(self.scores, on="utterance", how="left", maintain_order="left")
+        scores = joined["score"].fill_null(np.nan).to_numpy().astype(np.float64)
+        threshold = self.threshold(trials, scores)
+        decided = trials.with_scores(partial(_decided, scores=scores, threshold=threshold))
+        n_unscored = trials.n_trials - decided.n_trials
+        if not decided.n_trials:
+            msg = (
+                f"{self.name}: contains no score of a test recording of {trials.name}; check that "
+                "the files belong together"
+            )
+            raise DataError(msg)
+        item = "trials_without_countermeasure_score"
+        notes = [DataNote(CASCADE_SOURCE, item, n_unscored, LEFT_OUT)] if n_unscored else []
+        digest = hashlib.sha256(trials.content_sha256.encode())
+        digest.update(np.where(np.isnan(scores), -1, scores >= threshold).tobytes())
+        return replace(
+            decided,
+            data_notes=[*decided.data_notes, *notes],
+            content_sha256=digest.hexdigest(),
+            provenance=[*decided.provenance, dict(self.provenance)],
+            first_stage_threshold=threshold,
+        )
+
+
+def _decided(partition: Trials, scores: FloatArray, threshold: float) -> Trials:
+    """Return the trials that the countermeasure has scored, with one score of both systems."""
+    failed = partition.failed
+    trials = partition.take(~np.isnan(scores.take(partition.test)))
+    is_rejected = scores.take(trials.test) < threshold
+    return replace(
+        trials,
+        score=np.where(is_rejected, -np.inf, trials.score),
+        extra_columns={**trials.extra_columns, REJECTED: is_rejected},
+        failed=failed,
+    )
+
+
+def read_countermeasure(source: Any, rule: str | None) -> Countermeasure:
+    """Read scores of a countermeasure: a table by recording, or lines of ASVspoof.
+
+    Raises
+    ------
+    ConfigError
+        Without a rule of the threshold, or with an unknown one.
+    DataError
+        If the table has no column of recordings or scores, or a recording has two scores.
+    """
+    if not rule:
+        msg = "--cm: needs --cm-threshold, such as --cm-threshold 0 or --cm-threshold bpcer=0.01"
+        raise ConfigError(msg)
+    table, name, provenance = read_table(source, "cm")
+    columns = [column for column in table.columns if column != "row"]
+    if len(columns) in _N_FIELDS_WITHOUT_HEADER and is_number(columns[-1]):
+        # of ASVspoof 2019 and 2021, whose first line stands where names should
+        first = pl.DataFrame({"utterance": [columns[0]], "score": [columns[-1]]})
+        rows = table.select(utterance=columns[0], score=columns[-1])
+        rows = pl.concat((first, rows))
+        roles = {"utterance": columns[0], "score": columns[-1]}
+    else:
+        roles = _roles(columns, name)
+        rows = table.select(utterance=roles["utterance"], score=roles["score"])
+    text = pl.when(pl.col("score") != NOT_SUPPLIED).then("score")
+    scores = rows.select("utterance", text=text).drop_nulls().unique(maintain_order=True)
+    scores = scores.with_columns(score=pl.col("text").cast(pl.Float64, strict=False))
+    wrong = scores.filter(pl.col("score").is_null() | pl.col("score").is_nan())
+    if wrong.height:
+        msg = f"{name}, column {roles['score']!r}: {wrong['text'][0]!r} is not a score; correct it"
+        raise DataError(msg)
+    scores = scores.select("utterance", "score").unique(maintain_order=True)
+    repeated = scores.filter(pl.col("utterance").is_duplicated())
+    if repeated.height:
+        msg = f"{name}: {repeated['utterance'][0]!r} has two scores; keep one"
+        raise DataError(msg)
+    if not scores.height:
+        msg = f"{name}, column {roles['score']!r}: contains no scores; give another file"
+        raise DataError(msg)
+    countermeasure = Countermeasure(scores, rule, {**provenance, "columns": roles})
+    assert countermeasure.point  # an unknown rule is refused before trials are read
+    return countermeasure
+
+
+def _roles(columns: Sequence[str], name: str) -> dict[str, str]:
+    """Return the columns of recordings and of scores."""
+    names = {plain_name(column): column for column in reversed(columns)}
+    score_columns = [column for column in columns if plain_name(column).endswith("score")]
+    utterance = next((names[word] for word in _TEST_NAMES if word in names), "")
+    score = names.get("cmscore", score_columns[0] if len(score_columns) == 1 else "")
+    for column, role in ((utterance, "utterance"), (score, "cm-score")):
+        if not column:
+            msg = f"{name}: has no column {role!r}; name it so"
+            raise DataError(msg)
+    return {"utterance": utterance, "score": score}
+
+
+def add_stage_rows(
+    table: TableBuilder,
+    trials: TrialSet,
+    groupings: Sequence[Grouping],
+    located: LocatedPoint,
+) -> None:
+    """Add how many target trials each of the two stages rejects, over all trials and by group."""
+    n_groups = [1, *(len(grouping.groups) for grouping in groupings)]
+    counts = [np.zeros((3, n), dtype=np.int64) for n in n_groups]
+    coders = [trials.side_coder(grouping) for grouping in groupings]
+    for partition in trials.partitions():
+        used = partition.without_conflicts()
+        used = used.take(used.target)
+        is_rejected = used.extra_columns[REJECTED]
+        is_rejected_later = ~is_rejected & (used.score < located.threshold)
+        codes: list[NDArray[np.int32]] = [np.zeros(len(used), dtype=np.int32)]
+        codes += [coder(used)[0] for coder in coders]
+        for group_counts, code in zip(counts, codes, strict=True):
+            for row, is_counted in enumerate((code >= 0, is_rejected, is_rejected_later)):
+                counted = code[is_counted & (code >= 0)]
+                group_counts[row] += np.bincount(counted, minlength=group_counts.shape[1])
+    names = [("all", ["all"]), *((grouping.name, grouping.groups) for grouping in groupings)]
+    for (grouping_name, groups), (n_trials, *rejected) in zip(names, counts, strict=True):
+        for item, n_rejected in zip((REJECTED_FIRST, REJECTED_SECOND), rejected, strict=True):
+            table.add(
+                system=trials.system,
+                list=trials.list,
+                source=CASCADE_SOURCE,
+                grouping=grouping_name,
+                group=list(groups),
+                item=item,
+                count=n_rejected,
+                value=n_rejected / np.maximum(n_trials, 1),
+            )

@@ -1,0 +1,152 @@
+"""A countermeasure before the verification system, against vectors worked out apart."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import parivox as pv
+from parivox.auditing.cascade import read_countermeasure
+from parivox.errors import ConfigError, DataError
+from parivox.report import overview
+
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors_spoof.json").read_text(encoding="utf-8"))
+VECTOR = VECTORS["S7.1_cascade"]
+ROWS = VECTOR["inputs"]["rows_label_asv_cm"]
+SPEAKERS = ["s0", "s1", "s2", "s3"]
+
+
+def trials():
+    columns = {name: [] for name in ("enrol", "test", "enrol_speaker", "test_speaker")}
+    for i, (label, _, _) in enumerate(ROWS):
+        speaker = SPEAKERS[i % 4]
+        columns["enrol"].append(f"{speaker}-model")
+        columns["test"].append(f"u{i:02}")
+        columns["enrol_speaker"].append(speaker)
+        other = SPEAKERS[(i + 2) % 4]
+        columns["test_speaker"].append(other if label == "nontarget" else speaker)
+    columns["score"] = [asv for _, asv, _ in ROWS]
+    columns["label"] = [label for label, _, _ in ROWS]
+    columns["attack"] = ["A17" if label == "spoof" else "" for label, _, _ in ROWS]
+    return columns
+
+
+def countermeasure():
+    tests = trials()["test"]
+    return {"filename": tests, "cm-score": [cm for _, _, cm in ROWS]}
+
+
+PEOPLE = {"id": SPEAKERS, "group": ["f", "m", "f", "m"]}
+
+
+def audited(**options):
+    options = {
+        "by": "group",
+        "operating_points": ("threshold=2",),
+        "cost": ("asvspoof5",),
+        "intervals": False,
+        "cm": countermeasure(),
+        "cm_threshold": "0",
+        **options,
+    }
+    return pv.audit(trials(), PEOPLE, **options)
+
+
+def rate(audit, metric):
+    (row,) = audit.groups.subset(
+        grouping="all", metric=metric, operating_point="threshold=2", definition=""
+    ).rows()
+    return row["value"]
+
+
+def test_both_systems_accept_a_trial():
+    audit, wanted = audited(), VECTOR["expected"]["observed"]
+    for metric in ("fnr", "fpr", "sfar"):
+        assert rate(audit, metric) == pytest.approx(wanted[metric], abs=1e-12)
+    (cost,) = audit.groups.subset(
+        grouping="all", metric="cdet_norm", operating_point="threshold=2"
+    ).rows()
+    assert cost["value"] == pytest.approx(VECTOR["expected"]["observed_adcf_norm"], abs=1e-12)
+    (best,) = audit.groups.subset(grouping="all", metric="min_cdet_norm").rows()
+    minimum = VECTOR["expected"]["min_adcf_of_asv_axis_with_cm_fixed"]
+    assert best["value"] == pytest.approx(minimum["norm"], abs=1e-12)
+    assert best["threshold"] == minimum["threshold"]
+    assert audit.record["countermeasure_thresholds"] == {"scores": 0.0}
+    assert overview.overview(audit).threshold == (
+        "accepted if the countermeasure score is at least 0 and the ASV score at least 2"
+    )
+
+
+def test_target_trials_that_each_stage_rejects_are_counted_by_group():
+    rows = audited().data.subset(source="countermeasure").rows()
+    counts = {(row["group"], row["item"]): row["count"] for row in rows}
+    first, second = (
+        f"target_trials_rejected_by_{name}" for name in ("countermeasure", "verification")
+    )
+    n_target = sum(label == "target" for label, _, _ in ROWS)
+    assert counts["all", first] == VECTOR["expected"]["cm_miss_bonafide"] * n_target == 1
+    assert counts["all", first] + counts["all", second] == rate(audited(), "fnr") * n_target
+    for item in (first, second):
+        assert counts["f", item] + counts["m", item] == counts["all", item]
+
+
+@pytest.mark.parametrize("rule", ["bpcer=0.125", "apcer=0.25", "eer", "threshold=0.5", "0.5"])
+def test_thresholds_of_a_countermeasure_are_set_on_all_recordings(rule):
+    (threshold,) = audited(cm_threshold=rule).record["countermeasure_thresholds"].values()
+    bona_fide = [cm for label, _, cm in ROWS if label != "spoof"]
+    spoofed = [cm for label, _, cm in ROWS if label == "spoof"]
+    bpcer = sum(cm < threshold for cm in bona_fide) / len(bona_fide)
+    apcer = sum(cm >= threshold for cm in spoofed) / len(spoofed)
+    if rule.startswith("bpcer"):
+        assert bpcer <= 0.125
+    elif rule.startswith("apcer"):
+        assert apcer <= 0.25
+    elif rule != "eer":
+        assert threshold == 0.5
+
+
+def test_trials_without_a_score_of_the_countermeasure_are_not_scored():
+    scores = countermeasure()
+    scores = {name: cells[:-2] for name, cells in scores.items()}
+    audit = audited(cm=scores)
+    items = {row["item"]: row["count"] for row in audit.data.rows()}
+    assert items["trials_without_countermeasure_score"] == 2
+    (row,) = audit.groups.subset(grouping="all", metric="sfar").rows()
+    assert row["trials"] == 6
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "filename\tcm-score\nu1\t0.5\nu2\t-0.25\n",
+        "u1 0.5\nu2 -0.25\n",
+        "u1 A11 spoof 0.5\nu2 - bonafide -0.25\n",
+        "spk filename cm-score asv-score sasv-score\ns u1 0.5 - -\nt u1 0.5 1 1\ns u2 -0.25 1 1",
+    ],
+)
+def test_files_of_countermeasures_are_read(tmp_path, text):
+    (tmp_path / "cm.txt").write_text(text)
+    read = read_countermeasure(tmp_path / "cm.txt", "0")
+    assert dict(read.scores.rows()) == {"u1": 0.5, "u2": -0.25}
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"cm_threshold": None}, ConfigError, "cm: needs cm_threshold"),
+        ({"cm": None}, ConfigError, "needs the scores of a countermeasure"),
+        ({"cm_threshold": "fpr=0.1"}, ConfigError, "give a number, bpcer=X, apcer=X or eer"),
+        ({"cm_threshold": "bpcer=0.0001"}, ConfigError, "too few bona fide or spoofed recordings"),
+        ({"cm": {"filename": ["x"], "cm-score": [1.0]}}, ConfigError, "too few bona fide"),
+        ({"cm": {"filename": ["a", "a"], "cm-score": [1, 2]}}, DataError, "'a' has two scores"),
+        ({"cm": {"filename": ["a"], "cm-score": ["high"]}}, DataError, "'high' is not a score"),
+        ({"cm": {"file": ["a"], "number": ["1"]}}, DataError, "has no column 'cm-score'"),
+    ],
+)
+def test_what_cannot_be_a_cascade_is_refused(options, error, message):
+    if options.get("cm", {}) and "x" in options["cm"].get("filename", ()):
+        options = {**options, "cm_threshold": "eer"}
+    with pytest.raises(error, match=message):
+        audited(**options)
