@@ -129,7 +129,7 @@ def test_trials_without_a_score_of_the_countermeasure_are_not_scored():
 def test_files_of_countermeasures_are_read(tmp_path, text):
     (tmp_path / "cm.txt").write_text(text)
     read = read_countermeasure(tmp_path / "cm.txt", "0")
-    assert dict(read.scores.rows()) == {"u1": 0.5, "u2": -0.25}
+    assert dict(read.scores.table.rows()) == {"u1": 0.5, "u2": -0.25}
 
 
 @pytest.mark.parametrize(

@@ -144,3 +144,80 @@ def test_a_column_of_kinds_without_spoof_trials_is_no_label(parivox, calls):
     (calls / "calls.csv").write_text("\n".join(line for line in lines if "spoof" not in line))
     done = parivox("inspect", "calls.csv", "customers.csv", cwd=calls)
     assert "columns recognised by their content" not in done.stdout
+
+
+@pytest.fixture(scope="module")
+def submission(tmp_path_factory):
+    """A submission to ASVspoof 5: scores of three systems, trials, and the recordings."""
+    home, draw = tmp_path_factory.mktemp("submission"), np.random.default_rng(7)
+    scores, trials, recordings = ["spk\tfilename\tcm-score\tasv-score\tsasv-score"], [], []
+    for i in range(N_SPEAKERS):
+        gender = "FM"[i % 2]
+        claims = [("target", i, 2.0, 2.0)] * 10
+        claims += [("nontarget", (i + 2 + 2 * k) % N_SPEAKERS, 2.0, -1.0) for k in range(6)]
+        claims += [("spoof", i, -1.0, 1.5)] * 20
+        for k, (label, speaker, cm, asv) in enumerate(claims):
+            file, is_spoof = f"E_{i:02}{k:04}", label == "spoof"
+            cm_score, asv_score = draw.normal(cm), draw.normal(asv)
+            attack = f"A{17 + k % 5}" if is_spoof else "bonafide"
+            key = "spoof" if is_spoof else "bonafide"
+            joint = min(cm_score, asv_score)
+            scores.append(f"S{i:02}\t{file}\t{cm_score:.3f}\t{asv_score:.3f}\t{joint:.3f}")
+            trials.append(f"S{i:02} {file} {gender} {attack} {label}")
+            recordings.append(f"S{speaker:02} {file} {gender} - - - - {attack} {key} -")
+    for name, lines in {
+        "score.tsv": scores,
+        "trial.tsv": trials,
+        "track_1.tsv": recordings,
+        "nothing.tsv": [scores[0], *(line.rpartition("\t")[0] + "\t-" for line in scores[1:])],
+    }.items():
+        (home / name).write_text("\n".join(lines) + "\n")
+    return home
+
+
+ASVSPOOF5 = ("--trials", "trial.tsv", "--utterances", "track_1.tsv", "--by", "gender")
+
+
+def test_a_submission_to_asvspoof5_is_audited_without_a_speaker_table(parivox, submission):
+    words = ("audit", "score.tsv", *ASVSPOOF5, "--cost", "asvspoof5")
+    done = parivox(*words, "--operating-point", "min-adcf", cwd=submission)
+    assert done.returncode == 0, done.stderr
+    text = " ".join(done.stdout.split())
+    assert "576 trials (160 target, 96 nontarget, 320 spoof by 5 attacks), 16 speakers" in text
+    assert re.search(
+        r"threshold: [\d.-]+, set on the audited trials to minimise a-DCF \(asvspoof5: 0\.\d{4}\)",
+        text,
+    )
+    done = parivox("audit", "nothing.tsv", *ASVSPOOF5, cwd=submission)
+    assert done.returncode == 2
+    assert (
+        "nothing.tsv, column 'sasv-score': contains no scores; name another, --columns "
+        "score=asv-score"
+    ) in done.stderr
+
+
+def test_inspect_proposes_the_audit_of_a_submission(parivox, submission):
+    done = parivox("inspect", "score.tsv", "trial.tsv", "track_1.tsv", cwd=submission)
+    assert done.returncode == 0, done.stderr
+    assert f"next: parivox audit score.tsv {' '.join(ASVSPOOF5)}\n" in done.stdout
+
+
+def test_a_cascade_says_its_rule_and_what_each_stage_rejects(parivox, submission):
+    cascade = ("--columns", "score=asv-score", "--cm", "score.tsv", "--cm-threshold", "0")
+    words = ("audit", "score.tsv", *cascade, *ASVSPOOF5, "--operating-point", "threshold=1")
+    done = parivox(*words, "-v", "--report", "cascade.html", cwd=submission)
+    assert done.returncode == 0, done.stderr
+    rule = "ccepted if the countermeasure score is at least 0 and the ASV score at least 1"
+    assert f"A{rule}." in " ".join(done.stdout.split())
+    assert "Target trials that each stage rejects, the countermeasure first" in done.stdout
+    assert "share one score" not in done.stdout
+    page = (submission / "cascade.html").read_text(encoding="utf-8")
+    assert f"a{rule}" in page
+    assert "Target trials that each stage rejects" in page
+    for lacking, message in (
+        (cascade[2:4], "--cm: needs --cm-threshold"),
+        (cascade[4:], "--cm-threshold: needs the scores of a countermeasure"),
+    ):
+        done = parivox("audit", "score.tsv", *lacking, *ASVSPOOF5, cwd=submission)
+        assert done.returncode == 2
+        assert message in done.stderr

@@ -55,7 +55,9 @@ TAKE_NAMES_APART = {
     "report/notebook.py": {"_comparison_cells"},
     "report/overview.py": {
         "_better_systems",
+        "_cascade_text",
         "_misses_target",
+        "_point_label",
         "_pooled_rates",
         "_threshold_text",
         "point_in_short",

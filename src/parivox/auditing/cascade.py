@@ -13,20 +13,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
 from parivox.auditing.operating_points import parse_point
 from parivox.core.counts import Counts
 from parivox.data.cell_words import is_number
-from parivox.data.columns import UTTERANCE_NAMES, plain_name
-from parivox.data.formats.asvspoof5 import NOT_SUPPLIED
-from parivox.data.speakers import read_table
+from parivox.data.countermeasure import CountermeasureScores, read_countermeasure_scores
 from parivox.data.trial_checks import LEFT_OUT, DataNote
 from parivox.errors import ConfigError, DataError
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -45,38 +42,17 @@ REJECTED_FIRST = "target_trials_rejected_by_countermeasure"
 REJECTED_SECOND = "target_trials_rejected_by_verification"
 _RULES = {"bpcer": "fnr", "apcer": "fpr"}
 """Rates of a countermeasure, as those of a verification system with bona fide speech as target."""
-_TEST_NAMES = (*UTTERANCE_NAMES, "test", "testid")
-_N_FIELDS_WITHOUT_HEADER = (2, 4)
 
 
 @frozen
 class Countermeasure:
     """Scores of a countermeasure by recording, and the rule of its threshold."""
 
-    scores: pl.DataFrame  # columns ``utterance`` and ``score``, each recording once
+    scores: CountermeasureScores
     rule: str  # as the user writes it
-    provenance: Mapping[str, Any]
 
-    @property
-    def name(self) -> str:
-        """The file, for messages."""
-        return str(self.provenance["name"])
-
-    @property
-    def point(self) -> OperatingPoint:
-        """The rule, with bona fide recordings as target and spoofed ones as nontarget trials."""
-        text = self.rule.strip().lower()
-        head, equals, number = text.partition("=")
-        if is_number(text):
-            text = f"threshold={text}"
-        elif equals and head in _RULES:
-            text = f"{_RULES[head]}={number}"
-        elif text != "eer" and head != "threshold":
-            msg = (
-                f"--cm-threshold {self.rule!r} is not known; give a number, bpcer=X, apcer=X or eer"
-            )
-            raise ConfigError(msg)
-        return parse_point(text, [])
+    point: OperatingPoint
+    """The rule, with bona fide recordings as target and spoofed ones as nontarget trials."""
 
     def threshold(self, trials: TrialSet, scores: FloatArray) -> float:
         """Return the threshold on all recordings of the trials, each once."""
@@ -111,16 +87,14 @@ class Countermeasure:
         if not trials.is_scored:
             msg = f"--cm: {trials.name} contains decisions without scores; leave out --cm"
             raise ConfigError(msg)
-        ids = pl.DataFrame({"utterance": trials.utterance_ids.series()})
-        joined = ids.join(self.scores, on="utterance", how="left", maintain_order="left")
-        scores = joined["score"].fill_null(np.nan).to_numpy().astype(np.float64)
+        scores = self.scores.of_recordings(trials.utterance_ids.series())
         threshold = self.threshold(trials, scores)
         decided = trials.with_scores(partial(_decided, scores=scores, threshold=threshold))
         n_unscored = trials.n_trials - decided.n_trials
         if not decided.n_trials:
             msg = (
-                f"{self.name}: contains no score of a test recording of {trials.name}; check that "
-                "the files belong together"
+                f"{self.scores.name}: contains no score of a test recording of {trials.name}; "
+                "check that the files belong together"
             )
             raise DataError(msg)
         item = "trials_without_countermeasure_score"
@@ -131,7 +105,7 @@ class Countermeasure:
             decided,
             data_notes=[*decided.data_notes, *notes],
             content_sha256=digest.hexdigest(),
-            provenance=[*decided.provenance, dict(self.provenance)],
+            provenance=[*decided.provenance, dict(self.scores.provenance)],
             first_stage_threshold=threshold,
         )
 
@@ -150,60 +124,34 @@ def _decided(partition: Trials, scores: FloatArray, threshold: float) -> Trials:
 
 
 def read_countermeasure(source: Any, rule: str | None) -> Countermeasure:
-    """Read scores of a countermeasure: a table by recording, or lines of ASVspoof.
+    """Read the scores of a countermeasure, with the rule of its threshold.
 
     Raises
     ------
     ConfigError
         Without a rule of the threshold, or with an unknown one.
     DataError
-        If the table has no column of recordings or scores, or a recording has two scores.
+        If the file has no scores by recording.
     """
     if not rule:
         msg = "--cm: needs --cm-threshold, such as --cm-threshold 0 or --cm-threshold bpcer=0.01"
         raise ConfigError(msg)
-    table, name, provenance = read_table(source, "cm")
-    columns = [column for column in table.columns if column != "row"]
-    if len(columns) in _N_FIELDS_WITHOUT_HEADER and is_number(columns[-1]):
-        # of ASVspoof 2019 and 2021, whose first line stands where names should
-        first = pl.DataFrame({"utterance": [columns[0]], "score": [columns[-1]]})
-        rows = table.select(utterance=columns[0], score=columns[-1])
-        rows = pl.concat((first, rows))
-        roles = {"utterance": columns[0], "score": columns[-1]}
-    else:
-        roles = _roles(columns, name)
-        rows = table.select(utterance=roles["utterance"], score=roles["score"])
-    text = pl.when(pl.col("score") != NOT_SUPPLIED).then("score")
-    scores = rows.select("utterance", text=text).drop_nulls().unique(maintain_order=True)
-    scores = scores.with_columns(score=pl.col("text").cast(pl.Float64, strict=False))
-    wrong = scores.filter(pl.col("score").is_null() | pl.col("score").is_nan())
-    if wrong.height:
-        msg = f"{name}, column {roles['score']!r}: {wrong['text'][0]!r} is not a score; correct it"
-        raise DataError(msg)
-    scores = scores.select("utterance", "score").unique(maintain_order=True)
-    repeated = scores.filter(pl.col("utterance").is_duplicated())
-    if repeated.height:
-        msg = f"{name}: {repeated['utterance'][0]!r} has two scores; keep one"
-        raise DataError(msg)
-    if not scores.height:
-        msg = f"{name}, column {roles['score']!r}: contains no scores; give another file"
-        raise DataError(msg)
-    countermeasure = Countermeasure(scores, rule, {**provenance, "columns": roles})
-    assert countermeasure.point  # an unknown rule is refused before trials are read
-    return countermeasure
+    point = _point(rule)
+    return Countermeasure(read_countermeasure_scores(source), rule, point)
 
 
-def _roles(columns: Sequence[str], name: str) -> dict[str, str]:
-    """Return the columns of recordings and of scores."""
-    names = {plain_name(column): column for column in reversed(columns)}
-    score_columns = [column for column in columns if plain_name(column).endswith("score")]
-    utterance = next((names[word] for word in _TEST_NAMES if word in names), "")
-    score = names.get("cmscore", score_columns[0] if len(score_columns) == 1 else "")
-    for column, role in ((utterance, "utterance"), (score, "cm-score")):
-        if not column:
-            msg = f"{name}: has no column {role!r}; name it so"
-            raise DataError(msg)
-    return {"utterance": utterance, "score": score}
+def _point(rule: str) -> OperatingPoint:
+    """Return the rule of a threshold of a countermeasure as that of a verification system."""
+    text = rule.strip().lower()
+    head, equals, number = text.partition("=")
+    if is_number(text):
+        text = f"threshold={text}"
+    elif equals and head in _RULES:
+        text = f"{_RULES[head]}={number}"
+    elif text != "eer" and head != "threshold":
+        msg = f"--cm-threshold {rule!r} is not known; give a number, bpcer=X, apcer=X or eer"
+        raise ConfigError(msg)
+    return parse_point(text, [])
 
 
 def add_stage_rows(

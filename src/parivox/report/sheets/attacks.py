@@ -174,7 +174,7 @@ def _compared_groups(
         reference = rows_by_group[group][""]["reference"]
         if reference == "others" and len(rows_by_group) == _PAIR_SIZE:
             reference = next(iter(rows_by_group.keys() - {group}))
-        yield group, _REFERENCES.get(reference, reference)
+        yield group, str(_REFERENCES.get(reference, reference))
 
 
 def _comparison_sentences(group: str, reference: str, rows: Mapping[str, Row]) -> Iterator[str]:
