@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# One task of a SLURM array runs one part of an audit (docs/scale.md). Planned with --shards 32:
+# One task of a SLURM array runs one shard of an audit (docs/scale.md). Planned with --shards 32:
 #
 #   counts=$(sbatch --parsable --array=1-32 slurm_array.sh run/ 32)
 #   found=$(sbatch --parsable --dependency=afterany:$counts --wrap "parivox shards merge run/ --out audit/")

@@ -1,7 +1,7 @@
-"""An audit in parts: planned once, run on any number of machines, merged into one.
+"""An audit in shards: planned once, run on any number of machines, merged into one.
 
-`plan` decides the rows of each part. `run`, or `run_shard`, which engines call, counts the trials
-of each part by score and by speaker. `merge` adds up the counts and audits the sum.
+`plan` decides the rows of each shard. `run`, or `run_shard`, which engines call, counts the trials
+of each shard by score and by speaker. `merge` adds up the counts and audits the sum.
 """
 
 from __future__ import annotations

@@ -225,6 +225,26 @@ def test_of_long_lists_scores_are_counted_in_bins_and_speakers_in_blocks(
     assert audit.record["resolution"]["exact"] is False
 
 
+def test_thresholds_that_do_not_depend_on_trials_are_edges_of_bins(lists, tmp_path, monkeypatch):
+    monkeypatch.setattr("parivox.share.shard_plan.MAX_EXACT_TRIALS", 100)
+    monkeypatch.setattr("parivox.auditing.system_uncertainty.MAX_EXACT_TRIALS", 100)
+    points = {"operating_points": ["bayes", "threshold=1.2512345"], "llr": True}
+    planned(lists, tmp_path / "run", **points)
+    run(tmp_path / "run")
+    audits = merge(tmp_path / "run"), in_one_piece(lists, **points)
+    merged, in_one = ([row["threshold"] for row in audit.operating_points] for audit in audits)
+    assert merged == in_one
+
+
+def test_thresholds_of_another_list_are_refused_where_scores_are_counted_in_bins(
+    lists, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("parivox.share.shard_plan.MAX_EXACT_TRIALS", 100)
+    with pytest.raises(ConfigError, match="threshold_from: above 100 rows, shards count scores"):
+        planned(lists, tmp_path / "run", threshold_from=str(lists / "all.parquet"))
+    assert not (tmp_path / "run").exists()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("in_bins", [False, True])
 def test_speakers_who_are_in_no_trial_make_no_blocks(lists, tmp_path, monkeypatch, in_bins):

@@ -107,17 +107,25 @@ class OperatingPoint:
         reason = self._unresolvable_reason(counts) if is_given or not no_curve else no_curve
         return (math.nan, reason) if reason else (float(self.threshold(counts)), "")
 
-    def threshold(self, counts: Counts) -> FloatArray | float:
-        """Return the threshold on trials that have one, ``[...]``."""
+    @property
+    def given_threshold(self) -> float | None:
+        """The threshold of a rule that does not depend on trials, else None."""
         if self.rule == "threshold":
             return self.rule_value
+        if self.rule == "bayes":
+            assert self.cost is not None
+            return bayes_threshold(self.cost, self.log_base)
+        return None
+
+    def threshold(self, counts: Counts) -> FloatArray | float:
+        """Return the threshold on trials that have one, ``[...]``."""
+        if self.given_threshold is not None:
+            return self.given_threshold
         if self.rule in _RATE_THRESHOLDS:
             return _RATE_THRESHOLDS[self.rule](counts.curve, self.rule_value)
         if self.rule == "eer":
             return threshold_at_eer(counts.curve)
         assert self.cost is not None
-        if self.rule == "bayes":
-            return bayes_threshold(self.cost, self.log_base)
         min_cost_threshold: FloatArray = min_cdet(counts, cost=self.cost).threshold
         return min_cost_threshold
 

@@ -186,10 +186,10 @@ def audit(
 def audit_counted(
     scores: Any, merge_counts: Callable[[GroupedTrials], TrialCounts], **options: Any
 ) -> Audit:
-    """Audit the scores of one system whose parts were counted and tallied before.
+    """Audit the scores of one system whose shards were counted before.
 
-    Scores are counted, and errors told by speaker, from what the parts add up to; all else that an
-    audit tells, from the rows.
+    Scores and errors by speaker come from the sums of the shards; all else that an audit has, from
+    the rows.
 
     Parameters
     ----------

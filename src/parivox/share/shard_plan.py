@@ -168,13 +168,13 @@ class Plan:
             option.name: getattr(audit_options, option.name) for option in fields(ReadOptions)
         }
         operating_points = Options(**vars(audit_options)).points() or ()
-        fixed_thresholds = tuple(
-            point.rule_value for point in operating_points if point.rule == "threshold"
+        given_thresholds = tuple(
+            point.given_threshold for point in operating_points if point.given_threshold is not None
         )
         return CountOptions(
             **read_options,
             step=self.step or None,
-            thresholds=fixed_thresholds if self.step else (),
+            thresholds=given_thresholds if self.step else (),
             withhold=0,
             llr=audit_options.llr,
             llr_base=audit_options.llr_base,
@@ -317,6 +317,13 @@ def plan(
         columns_by_file.append((path, extent.columns))
     sizes = [file["rows"] for file in inputs]
     step = _bin_width(sum(sizes), score_ranges)
+    if step and audit_options.threshold_from is not None:
+        msg = (
+            f"--threshold-from: above {MAX_EXACT_TRIALS:,} rows, shards count scores in bins, "
+            "whose edges must include its thresholds"
+        )
+        hint = "give the thresholds, as --operating-point threshold=NUMBER"
+        raise ConfigError(msg, hint)
     check_same_columns(columns_by_file)
     inputs += [
         {"role": role, "path": stored[role], "sha256": _sha256(stored[role], role)}
