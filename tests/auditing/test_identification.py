@@ -164,6 +164,25 @@ def test_failed_searches_count_as_misses_and_as_no_false_positives():
     assert noted["count"] == 2
 
 
+def test_failures_that_are_told_are_left_out():
+    ids = [search["probe"] for search in GROUPED["searches"]]
+    failures = {"recording": ids[:2], "stage": ["acquire"] * 2}
+    audit = audited(failures=failures)
+    kept = audited({**GROUPED, "searches": GROUPED["searches"][2:]})
+    for metric in ("fnir", "fpir"):
+        for filters in ({"grouping": "all"}, {"grouping": "group", "group": "f"}):
+            row, wanted = (rate(each, metric, **filters) for each in (audit, kept))
+            assert (row["errors"], row["trials"]) == (wanted["errors"], wanted["trials"])
+            assert row["low"] == wanted["low"]
+    (fta,) = measure(audit, "fta", group="all")
+    assert (fta["errors"], fta["trials"]) == (2, len(ids))
+    (of_group,) = measure(audit, "fta", group="f")
+    assert of_group["errors"] == 2
+    for recording, stage in (("nothing", "acquire"), (ids[0], "enrol")):
+        with pytest.raises(DataError, match=recording):
+            audited(failures={"recording": [recording], "stage": [stage]})
+
+
 def test_a_speaker_is_mated_in_one_gallery_only():
     data = VECTORS["O6.3_several_galleries"]["inputs"]
     people = dict.fromkeys("abcdeivw", "x") | {"a": "y"}

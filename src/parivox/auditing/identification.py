@@ -23,14 +23,17 @@ from parivox.auditing.schema import TABLES, TableBuilder
 from parivox.core.measures import BOTH, IDENTIFICATION_RATES
 from parivox.data.candidate_lists import SearchList, read_searches
 from parivox.data.gallery import read_gallery
-from parivox.data.recordings import read_utterances
+from parivox.data.recordings import read_failures, read_utterances
 from parivox.data.requested_groupings import make_groupings
 from parivox.data.search_columns import DECISIONS
 from parivox.data.search_trials import (
     are_in_one_gallery,
+    failed_searches,
+    search_positions,
     search_trials,
     speaker_positions,
     with_probe_speakers,
+    without_failed,
 )
 from parivox.data.speakers import read_speakers
 from parivox.data.table import Table
@@ -54,7 +57,7 @@ if TYPE_CHECKING:
 
 _SEARCH_RATES = {trial_rate: rate for rate, trial_rate in IDENTIFICATION_RATES.items()}
 _UNUSABLE_OPTIONS = (
-    "trials", "models", "failures", "only", "allocate", "thresholds", "threshold_from", "cost",
+    "trials", "models", "only", "allocate", "thresholds", "threshold_from", "cost",
     "eer", "rule", "alpha", "sweep", "llr", "llr_base", "attempts", "standardise", "compare",
     "compat", "trial_table", "metrics", "within",
 )  # fmt: skip
@@ -86,6 +89,10 @@ _KEPT_ITEMS = {
 _CELL_NAMES = ("system", "list", "grouping", "group")
 
 
+FailureCounts = dict[tuple[str, str], tuple[int, int]]
+"""Failed searches, and all, by grouping and group."""
+
+
 class GroupedSearches(NamedTuple):
     """Searches as trials, with what they are grouped by and what else is known of them."""
 
@@ -96,10 +103,44 @@ class GroupedSearches(NamedTuple):
     lists: Mapping[tuple[str, str], SearchList]
     unlisted_speakers: Mapping[tuple[str, str], int]
     """Searches of each list whose speakers the table of speakers does not have."""
+    failures: Mapping[tuple[str, str], FailureCounts]
+    """Searches of each list that failed and so are left out, where that was told."""
     are_galleries_units: bool
     """Whether intervals are over galleries, each of which stands for its speakers."""
-    rates_only_reason: str
+    rates_only_reason: str = ""
     """Why nothing is said of chance although it was asked for; empty if it is."""
+
+    def with_possible_options(self) -> GroupedSearches:
+        """Return the searches with the options that they allow, and why there are rates only."""
+        options = self.options
+        reason = self._missing_units_reason() if options.intervals else ""
+        if reason:
+            options = replace(options, intervals=False)
+        if options.operating_points is None and not any(
+            searches.form == DECISIONS for searches in self.lists.values()
+        ):
+            options = replace(options, operating_points=(_DEFAULT_POINT,))
+        return self._replace(options=options, rates_only_reason=reason)
+
+    def _missing_units_reason(self) -> str:
+        """Return why there are no intervals; empty if two groups have speakers enough."""
+        if len(self.gallery.names) > 1 and not self.are_galleries_units:
+            return _SPEAKERS_CROSS_GALLERIES
+        minimum = parse_minimums(self.options.gate).inference
+        for trials in self.trial_sets:
+            searches = self.lists[trials.key]
+            unit = trials.utterance_speaker[search_positions(trials, searches)]
+            is_mated = searches.searches.is_mated
+            for grouping in self.inputs.groupings:
+                group_of_search = _groups_of_searches(trials, searches, grouping)
+                for is_of_class in (is_mated, ~is_mated):
+                    n_units = [
+                        np.unique(unit[is_of_class & (group_of_search == i)]).size
+                        for i in range(len(grouping.groups))
+                    ]
+                    if sum(n >= minimum for n in n_units) > 1:
+                        return ""
+        return _FEW_SPEAKERS
 
 
 def trial_options(options: AuditOptions) -> AuditOptions:
@@ -152,27 +193,14 @@ def read_grouped_searches(
     """Read the gallery and the searches of every system, and group them by their probes."""
     with stage("reading the gallery"):
         gallery = read_gallery(options.gallery)
-    lists: dict[tuple[str, str], SearchList] = {}
-    for (system, list_), source in sources.items():
-        with stage(f"reading {system or 'the searches'}"):
-            lists[system, list_] = read_searches(
-                source,
-                gallery,
-                utterances=options.utterances,
-                columns=options.columns,
-                format=options.scores_format,
-                conflicts=options.conflicts,
-            )
-    for searches in lists.values():
-        _check_rank(searches, options.rank)
+    lists = _read_lists(sources, gallery, options)
+    are_galleries_units = len(gallery.names) > 1 and are_in_one_gallery(lists.values())
     speakers, unlisted = None, set[str]()
     if options.speakers is not None:
         with stage("reading the speakers"):
             speakers = read_speakers(options.speakers, id=options.id, conflicts=options.conflicts)
         speakers, unlisted = with_probe_speakers(speakers, lists.values())
-    attributes = requested_attributes(options)
     utterances = None if options.utterances is None else read_utterances(options.utterances)
-    are_galleries_units = len(gallery.names) > 1 and are_in_one_gallery(lists.values())
     trial_sets = []
     for (system, list_), searches in lists.items():
         with stage("checking the searches"):
@@ -184,7 +212,7 @@ def read_grouped_searches(
                 list_=list_,
                 speakers=speakers,
                 utterances=utterances,
-                attributes=attributes,
+                attributes=requested_attributes(options),
                 are_galleries_units=are_galleries_units,
             )
         trial_sets.append(trials)
@@ -193,26 +221,77 @@ def read_grouped_searches(
     speakers, trial_sets = with_common_speakers(speakers, trial_sets)
     arguments: dict[str, Any] = {"sets": trial_sets, "file": groups_file}
     groupings = make_groupings(speakers, options.by, **arguments)
+    failures: dict[tuple[str, str], FailureCounts] = {}
+    if options.failures is not None:
+        failures = _leave_failed_out(trial_sets, lists, groupings, options)
     chosen_by = "user" if options.by else "every attribute with 2 to 50 values"
-    inputs = GroupedTrials(trial_sets, groupings, (), chosen_by, speakers)
-    reason = ""
-    if options.intervals:
-        reason = _rates_only_reason(trial_sets, groupings, lists, options)
-    if options.intervals and len(gallery.names) > 1 and not are_galleries_units:
-        reason = _SPEAKERS_CROSS_GALLERIES
-    if reason:
-        options = replace(options, intervals=False)
-    if options.operating_points is None and not any(
-        searches.form == DECISIONS for searches in lists.values()
-    ):
-        options = replace(options, operating_points=(_DEFAULT_POINT,))
     n_unlisted = {
         key: sum(speaker in unlisted for speaker in searches.speakers)
         for key, searches in lists.items()
     }
-    return GroupedSearches(
-        inputs, trial_sets, options, gallery, lists, n_unlisted, are_galleries_units, reason
+    searches_of_systems = GroupedSearches(
+        GroupedTrials(trial_sets, groupings, (), chosen_by, speakers),
+        trial_sets,
+        options,
+        gallery,
+        lists,
+        n_unlisted,
+        failures,
+        are_galleries_units,
     )
+    return searches_of_systems.with_possible_options()
+
+
+def _read_lists(
+    sources: Mapping[tuple[str, str], Any], gallery: Gallery, options: AuditOptions
+) -> dict[tuple[str, str], SearchList]:
+    """Read the searches of every system."""
+    lists: dict[tuple[str, str], SearchList] = {}
+    for (system, list_), source in sources.items():
+        with stage(f"reading {system or 'the searches'}"):
+            lists[system, list_] = read_searches(
+                source,
+                gallery,
+                utterances=options.utterances,
+                columns=options.columns,
+                format=options.scores_format,
+                conflicts=options.conflicts,
+            )
+        _check_rank(lists[system, list_], options.rank)
+    return lists
+
+
+def _leave_failed_out(
+    trial_sets: list[TrialSet],
+    lists: dict[tuple[str, str], SearchList],
+    groupings: Sequence[Grouping],
+    options: AuditOptions,
+) -> dict[tuple[str, str], FailureCounts]:
+    """Leave searches that failed out of trials and lists, and return their numbers."""
+    table, failures = read_failures(options.failures), {}
+    for i, trials in enumerate(trial_sets):
+        searches = lists[trials.key]
+        is_failed = failed_searches(searches, table)
+        failures[trials.key] = _failure_counts(trials, searches, groupings, is_failed)
+        trial_sets[i] = without_failed(trials, is_failed)
+        lists[trials.key] = searches.subset(~is_failed)
+    return failures
+
+
+def _failure_counts(
+    trials: TrialSet,
+    searches: SearchList,
+    groupings: Sequence[Grouping],
+    is_failed: NDArray[np.bool_],
+) -> FailureCounts:
+    """Return how many searches failed, and of how many, in all and in each group."""
+    counts = {("all", "all"): (int(is_failed.sum()), is_failed.size)}
+    for grouping in groupings:
+        group_of_search = _groups_of_searches(trials, searches, grouping)
+        for i, group in enumerate(grouping.groups):
+            is_in = group_of_search == i
+            counts[grouping.name, group] = int(is_failed[is_in].sum()), int(is_in.sum())
+    return counts
 
 
 def _check_rank(searches: SearchList, rank: int) -> None:
@@ -229,35 +308,12 @@ def _check_rank(searches: SearchList, rank: int) -> None:
         raise ConfigError(msg)
 
 
-def _rates_only_reason(
-    trial_sets: Sequence[TrialSet],
-    groupings: Sequence[Grouping],
-    lists: Mapping[tuple[str, str], SearchList],
-    options: AuditOptions,
-) -> str:
-    """Return why only rates can be told: too few speakers, or galleries, in every group but one."""
-    minimum = parse_minimums(options.gate).inference
-    for trials in trial_sets:
-        searches = lists[trials.key]
-        for grouping in groupings:
-            group_of_search = _groups_of_searches(trials, searches, grouping)
-            for is_of_class in (searches.searches.is_mated, ~searches.searches.is_mated):
-                n_units = [
-                    np.unique(trials.utterance_speaker[is_of_class & is_in]).size
-                    for is_in in group_of_search == np.arange(len(grouping.groups))[:, None]
-                ]
-                if sum(n >= minimum for n in n_units) > 1:
-                    return ""
-    return _FEW_SPEAKERS
-
-
 def _groups_of_searches(
     trials: TrialSet, searches: SearchList, grouping: Grouping
 ) -> NDArray[np.int32]:
     """Return the group of each search, -1 for none."""
-    ids = trials.utterance_ids.series()
-    assert ids.to_list() == list(searches.ids)
-    return grouping.utterance_codes(trials)
+    codes = grouping.utterance_codes(trials)
+    return codes[search_positions(trials, searches)]
 
 
 # --- what searches have besides ------------------------------------------------------------------
@@ -528,6 +584,10 @@ class _SearchMeasures:
         self._add_ranks("all", "all", every_search)
         self._add_gallery_sizes()
         self._add_persons_named()
+        failures = self.grouped.failures.get(self.trials.key, {})
+        for (grouping_name, group), (n_failed, n_searches) in failures.items():
+            names = {"grouping": grouping_name, "group": group}
+            self._row("fta", **names, errors=n_failed, trials=n_searches)
         for grouping in self.grouped.inputs.groupings:
             group_of_search = _groups_of_searches(self.trials, self.list, grouping)
             for i, group in enumerate(grouping.groups):

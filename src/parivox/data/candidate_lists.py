@@ -7,6 +7,7 @@ which gallery was searched, and which persons were returned with which scores.
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,6 +60,17 @@ class SearchList:
             return 0
         lengths = np.bincount(self.searches.candidate_search, minlength=len(self.ids))
         return int((lengths == 0).sum())
+
+    def subset(self, is_kept: NDArray[np.bool_]) -> SearchList:
+        """Return some of the searches."""
+        kept = np.flatnonzero(is_kept).tolist()
+        return replace(
+            self,
+            ids=tuple(self.ids[i] for i in kept),
+            speakers=tuple(self.speakers[i] for i in kept),
+            gallery=self.gallery[is_kept],
+            searches=self.searches.subset(is_kept),
+        )
 
     @property
     def content_sha256(self) -> str:

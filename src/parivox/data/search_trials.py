@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from parivox.data.attributes import Attribute
     from parivox.data.candidate_lists import SearchList
     from parivox.data.gallery import Gallery
-    from parivox.data.recordings import Utterances
+    from parivox.data.recordings import Failures, Utterances
     from parivox.data.speakers import Speakers
     from parivox.data.trial_set import TrialSet
 
@@ -145,6 +145,39 @@ def search_trials(
         counts_by_speaker={},
         provenance=[*searches.provenance, *gallery.provenance, *trials.provenance[1:]],
     )
+
+
+def failed_searches(searches: SearchList, failures: Failures) -> NDArray[np.bool_]:
+    """Return which probes could not be acquired, shape (search,).
+
+    Raises
+    ------
+    DataError
+        If an enrolment failed, who then belongs into no gallery, or a recording is no search.
+    """
+    if len(failures.enrol):
+        msg = (
+            f"{failures.name}: {failures.enrol[0]!r} failed at the stage enrol; leave the person "
+            "out of the gallery instead"
+        )
+        raise DataError(msg)
+    unknown = failures.acquire.filter(~failures.acquire.is_in([*searches.ids]))
+    if len(unknown):
+        msg = f"{failures.name}: {unknown[0]!r} is no search of {searches.name}; correct the id"
+        raise DataError(msg)
+    return pl.Series(searches.ids, dtype=pl.String).is_in(failures.acquire.implode()).to_numpy()
+
+
+def without_failed(trials: TrialSet, is_failed: NDArray[np.bool_]) -> TrialSet:
+    """Return the trials of the other searches, of which each is a trial in the same order."""
+    speakers = np.where(is_failed, np.int32(-1), trials.utterance_speaker)
+    return replace(trials.with_rows(~is_failed), utterance_speaker=speakers)
+
+
+def search_positions(trials: TrialSet, searches: SearchList) -> NDArray[np.int64]:
+    """Return the place of each search among the recordings of the trials, shape (search,)."""
+    position = {name: i for i, name in enumerate(trials.utterance_ids.series())}
+    return np.array([position[name] for name in searches.ids], dtype=np.int64)
 
 
 def _trial_columns(searches: SearchList, rank: int, units: Sequence[str]) -> pl.DataFrame:

@@ -39,7 +39,11 @@ def page_content(audit: Audit, context: Context | None) -> dict[str, Any]:
         "groups": [*sheets.rate_sheets(audit), *sheets.miss_sheets(audit)],
         "persons": sheets.person_sheets(audit),
         "named": [*sheets.named_sheets(audit), *sheets.candidate_sheets(audit)],
-        "gallery": [sheets.search_sheet(audit), *sheets.size_sheets(audit)],
+        "gallery": [
+            sheets.search_sheet(audit),
+            *sheets.failure_sheets(audit),
+            *sheets.size_sheets(audit),
+        ],
         "ranks": sheets.rank_sheets(audit),
     }
     sections = {

@@ -34,6 +34,7 @@ def search_sheets(audit: Audit) -> list[Sheet]:
         *person_sheets(audit),
         *named_sheets(audit),
         *candidate_sheets(audit),
+        *failure_sheets(audit),
         *size_sheets(audit),
         *rank_sheets(audit),
     ]
@@ -82,6 +83,17 @@ def candidate_sheets(audit: Audit) -> list[Sheet]:
     return [sheet for sheet in sheets if sheet.rows]
 
 
+def failure_sheets(audit: Audit) -> list[Sheet]:
+    """Return how many searches failed and are left out, by group."""
+    sheets = [
+        _measure_sheet(
+            audit, f"Probes that could not be acquired ({label})", {"fta": "FTA, %"}, filters
+        )
+        for label, filters in _places(audit, first_point=True)
+    ]
+    return [sheet for sheet in sheets if sheet.rows]
+
+
 def rank_sheets(audit: Audit) -> list[Sheet]:
     """Return the cumulative match characteristic, and EERs at thresholds of their own."""
     sheets = []
@@ -114,7 +126,7 @@ def rank_sheets(audit: Audit) -> list[Sheet]:
 
 def _measure_sheet(audit: Audit, title: str, heads: dict[str, str], filters: Row) -> Sheet:
     """Return measures of all searches and of each group."""
-    rows = {
+    rows: dict[str, dict[tuple[str, str], Row]] = {
         measure: {
             (row["grouping"], row["group"]): row for row in measure_rows(audit, measure, **filters)
         }
