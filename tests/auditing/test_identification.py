@@ -429,7 +429,7 @@ def test_what_searches_cannot_have_is_refused(options, words):
 def test_verification_has_no_rates_of_searches():
     trials = {"enrol": ["a/1"], "test": ["a/2"], "score": [1.0]}
     people = {"id": ["a", "b"], "sex": ["f", "m"]}
-    for options in ({"operating_points": "fpir=0.1"}, {"rank": 2}):
+    for options in ({"operating_points": "fpir=0.1"}, {"rank": 2}, {"limits": "fpir=5%"}):
         with pytest.raises(ConfigError, match="identification"):
             pv.audit(trials, people, by="sex", **options)
 
@@ -450,6 +450,14 @@ def test_an_audit_is_saved_and_read_again(audit, tmp_path):
     again = pv.load(tmp_path / "audit")
     assert again.searches.rows() == audit.searches.rows()
     assert str(again) == str(audit)
+
+
+def test_limits_are_of_rates_of_searches(tmp_path):
+    audit = audited(limits=("fpir=5%", "fnir:f=10%", "fpir=1.5x"))
+    limits = {(row["metric"], row["measure"]) for row in audit.limits.rows()}
+    assert limits >= {("fpir", "limit"), ("fnir", "limit"), ("fpir", "ratio_limit")}
+    audit.report(tmp_path / "page.html")
+    assert "Limit of 5 % on FPIR" in " ".join(str(audit).split())
 
 
 def test_the_page_names_the_conditions(audit, tmp_path):

@@ -460,6 +460,48 @@ def lists(room):
 
 
 @case
+def identification(room):
+    """Searches in a watch list, and the decisions of smart speakers in one and in many homes."""
+    draw = random.Random(9)
+    people = {f"w{i:02d}": draw.choice(("en", "tr")) for i in range(60)}
+    listed = [*people][:24]
+    table("people.csv", "speaker,language", people.items())
+    table("watchlist.csv", "person", [(name,) for name in listed])
+    rows = []
+    for number, name in enumerate(name for name in people for _ in range(6)):
+        scores = {person: draw.gauss(2.2 if person == name else 0, 1) for person in listed}
+        best = sorted(scores, key=scores.get, reverse=True)[:8]
+        rows += [
+            (f"s{number}", name, rank, p, f"{scores[p]:.4f}") for rank, p in enumerate(best, 1)
+        ]
+    table("candidates.csv", "search,probe_speaker,rank,candidate,score", rows)
+    watched = ("candidates.csv", "--gallery", "watchlist.csv", "--speakers", "people.csv")
+    points = ("--operating-point", "fpir=0.1", "--operating-point", "threshold=2")
+    room.audit(*watched, *points, "--limit", "fpir=20%", name="watchlist", page=True)
+    room.audit(*watched, *points, "--rank", "3", name="third")
+    room.run("inspect", "inspect", "candidates.csv", "watchlist.csv", "people.csv")
+    room.run("refused", "audit", "candidates.csv", "--speakers", "people.csv", ends=2)
+    homes, decisions = [], []
+    for home in range(8):
+        members = [(f"h{home}-{i}", ("adult", "child")[i % 2], f"home{home}") for i in range(4)]
+        homes += members
+        for number, (member, *_) in enumerate(members * 10):
+            named = draw.choice((member, member, member, members[0][0], "unknown"))
+            decisions.append((f"{home}-{number}.wav", f"home{home}", member, named))
+        for number in range(6):
+            named = draw.choice((members[1][0], *["unknown"] * 4))
+            decisions.append((f"{home}-g{number}.wav", f"home{home}", "guest", named))
+    head = "file,gallery,true_speaker,predicted_speaker"
+    for name, n_homes in (("home", 1), ("homes", 8)):
+        table(f"{name}.csv", "person,age,gallery", homes[: 4 * n_homes])
+        table(
+            f"{name}-decisions.csv", head, [row for row in decisions if row[1] < f"home{n_homes}"]
+        )
+        people_of_home = ("--gallery", f"{name}.csv", "--speakers", f"{name}.csv", "--by", "age")
+        room.audit(f"{name}-decisions.csv", *people_of_home, name=name, page=True)
+
+
+@case
 def shards(room):
     """An audit in parts, of scores that are counted one by one and in bins; merged."""
     made_up()

@@ -634,6 +634,13 @@ def _check_rates(options: Options) -> None:
                 "with --gallery, or use fpr=X or fnr=X"
             )
             raise ConfigError(msg)
+    for limit in options.limits:
+        if limit.metric in IDENTIFICATION_RATES:
+            msg = (
+                f"--limit: {limit.metric} is of identification; give the enrolled persons with "
+                "--gallery, or use fpr or fnr"
+            )
+            raise ConfigError(msg)
     if options.rank != 1:
         msg = "--rank: applies only to identification; give --gallery, or leave --rank out"
         raise ConfigError(msg)

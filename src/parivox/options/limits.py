@@ -16,6 +16,8 @@ FAILURE_METRICS = ("fte", "fta")
 """Failure rates of recordings, which do not depend on a threshold."""
 LIMIT_METRICS = (*RATIO_METRICS, "frr", "far", "gfrr", "gfar", *FAILURE_METRICS)
 """Rates that may have a limit."""
+SEARCH_METRICS = ("fnir", "fpir")
+"""Rates of identification, which may have limits of both kinds."""
 
 
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(e[-+]?\d{1,3})?", flags=re.ASCII | re.IGNORECASE)
@@ -68,7 +70,7 @@ def parse_limits(texts: Sequence[str]) -> tuple[Limit, ...]:
         metric, _, group = (name.strip() for name in metric_and_group.partition(":"))
         maximum = parse_maximum(maximum_text)
         metrics = RATIO_METRICS if maximum is not None and maximum[1] else LIMIT_METRICS
-        if maximum is None or metric not in metrics:
+        if maximum is None or metric not in (*metrics, *SEARCH_METRICS):
             msg = f"--limit: {text!r} is not RATE=MAX"
             hint = (
                 "use a form such as fnr=5%, fnr=0.05, "
