@@ -391,6 +391,23 @@ def test_several_models_of_a_person_count_as_the_best():
     assert searches.searches.mate_score.tolist() == [2.0]
 
 
+def test_distances_are_negated():
+    people = {"utterance": ["p1", "q1"], "speaker": ["anna", "dora"]}
+    pairs = {"enrol": ["anna", "ben"] * 2, "test": ["p1", "p1", "q1", "q1"], "score": [1, 3, 2, 4]}
+    lists = {
+        "search": pairs["test"],
+        "probe_speaker": ["anna"] * 2 + ["dora"] * 2,
+        "candidate": pairs["enrol"],
+        "score": pairs["score"],
+    }
+    for rows, utterances in ((pairs, people), (lists, None)):
+        searches = read_searches(
+            rows, read_gallery("anna,ben"), utterances=utterances, are_distances=True
+        )
+        assert searches.searches.mate_rank().tolist() == [1, 0]
+        assert searches.searches.top_score.tolist() == [-1, -2]
+
+
 def test_ranks_of_the_file_count_in_ties():
     rows = {
         "search": ["p1", "p1"],

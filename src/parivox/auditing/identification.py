@@ -112,7 +112,8 @@ class GroupedSearches(NamedTuple):
 
     def with_possible_options(self) -> GroupedSearches:
         """Return the searches with the options that they allow, and why there are rates only."""
-        options = self.options
+        # distances have been negated, and where scores of trials lie says nothing about searches
+        options = replace(self.options, orientation="similarity")
         reason = self._missing_units_reason() if options.intervals else ""
         if reason:
             options = replace(options, intervals=False)
@@ -172,9 +173,7 @@ def trial_options(options: AuditOptions) -> AuditOptions:
     gate = options.gate
     if not any(text.partition("=")[0].strip() == "pairs" for text in gate):
         gate = (*gate, "pairs=0")  # a search has one speaker
-    return replace(
-        options, limit=tuple(limits), gate=gate, allocate=("both",), orientation="similarity"
-    )
+    return replace(options, limit=tuple(limits), gate=gate, allocate=("both",))
 
 
 def _limit_parts(text: str) -> tuple[str, str, str]:
@@ -256,6 +255,7 @@ def _read_lists(
                 columns=options.columns,
                 format=options.scores_format,
                 conflicts=options.conflicts,
+                are_distances=options.orientation == "distance",
             )
         _check_rank(lists[system, list_], options.rank)
     return lists

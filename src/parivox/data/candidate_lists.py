@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parivox.data.formats.format import Scan
     from parivox.data.gallery import Gallery
 
 SCORES = "scores"
@@ -97,6 +98,7 @@ def read_searches(
     columns: Mapping[str, str] | None = None,
     format: str | None = None,  # noqa: A002 - the option's name
     conflicts: str = "error",
+    are_distances: bool = False,
 ) -> SearchList:
     """Read searches in any of the three forms.
 
@@ -114,6 +116,8 @@ def read_searches(
         Format of a full score list.
     conflicts
         ``exclude`` leaves out searches of which pairs are missing in a full score list.
+    are_distances
+        Whether scores are distances, which are negated.
 
     Raises
     ------
@@ -132,9 +136,12 @@ def read_searches(
             rows, name, provenance = table
             found_columns = _columns_of_roles(rows, requested, name)
             if "candidate" in found_columns or "predicted_speaker" in found_columns:
-                reader = _Rows(rows, name, found_columns, gallery, nobody, provenance)
+                sign = -1.0 if are_distances else 1.0
+                reader = _Rows(rows, name, found_columns, gallery, nobody, provenance, sign)
                 return reader.candidate_lists() if reader.has("candidate") else reader.decisions()
-    return _full_scores(source, gallery, utterances, columns, format, conflicts, nobody)
+    scanned = scan(source, columns=RequestedColumns(columns), format=format, name="scores")
+    rows = _scored_pairs(scanned, gallery, are_distances=are_distances)
+    return _full_scores(scanned, rows, gallery, utterances, conflicts, nobody)
 
 
 def _named_table(source: Any) -> tuple[pl.DataFrame, str, dict[str, Any]] | None:
@@ -185,7 +192,9 @@ class _Rows:
         gallery: Gallery,
         nobody: Collection[str],
         provenance: dict[str, Any],
+        sign: float,
     ) -> None:
+        self.sign = sign
         self.name, self.columns, self.gallery, self.nobody = name, columns, gallery, nobody
         self.rows = rows.select("row", **columns)
         self.provenance = [{**provenance, "role": "scores", "columns": dict(columns)}]
@@ -215,7 +224,7 @@ class _Rows:
         search = search[is_entry]
         gallery = galleries[search]
         self._check_enrolled(entries, person, gallery)
-        score = self._numbers(entries, "score")
+        score = self.sign * self._numbers(entries, "score")
         rank = None
         if self.has("rank"):
             rank = self._numbers(entries, "rank")
@@ -414,17 +423,8 @@ def _highest_of_each(
 # --- scores of every probe with every person -----------------------------------------------------
 
 
-def _full_scores(
-    source: Any,
-    gallery: Gallery,
-    utterances: Any,
-    columns: Mapping[str, str],
-    format: str | None,  # noqa: A002 - the option's name
-    conflicts: str,
-    nobody: Collection[str],
-) -> SearchList:
-    """Return searches of a full score list, in any format that trials may have."""
-    scanned = scan(source, columns=RequestedColumns(dict(columns)), format=format, name="scores")
+def _scored_pairs(scanned: Scan, gallery: Gallery, *, are_distances: bool) -> pl.DataFrame:
+    """Return the rows of a full score list, with the number of each enrolled person."""
     if len(gallery.names) > 1:
         msg = (
             f"{scanned.name}: a full score list does not tell which gallery each search is of; "
@@ -462,10 +462,25 @@ def _full_scores(
             "person there, or name the models in its column model"
         )
         raise DataError(msg)
+    return rows.with_columns(
+        score=-score if are_distances else score, person=pl.Series(person, dtype=pl.Int64)
+    )
+
+
+def _full_scores(
+    scanned: Scan,
+    rows: pl.DataFrame,
+    gallery: Gallery,
+    utterances: Any,
+    conflicts: str,
+    nobody: Collection[str],
+) -> SearchList:
+    """Return searches of a full score list, in any format that trials may have."""
+    person, score = rows["person"].to_numpy(), rows["score"].to_numpy()
     ids = rows["test"].unique().sort().to_list()
     number = {search: i for i, search in enumerate(ids)}
     search = np.array([number[test] for test in rows["test"]], dtype=np.int64)
-    kept = _highest_of_each(search, person, score.to_numpy())
+    kept = _highest_of_each(search, person, score)
     n_repeated = int(search.size - kept.size)
     if n_repeated and not gallery.person_of_model:
         msg = (
@@ -473,7 +488,7 @@ def _full_scores(
             "row of each, or name the models of each person in the gallery"
         )
         raise DataError(msg)
-    search, person, scores = search[kept], person[kept], score.to_numpy()[kept]
+    search, person, scores = search[kept], person[kept], score[kept]
     n_missing = len(ids) * len(gallery.persons) - search.size
     is_complete = np.bincount(search, minlength=len(ids)) == len(gallery.persons)
     if n_missing and conflicts == "error":

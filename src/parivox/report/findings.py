@@ -59,7 +59,7 @@ from parivox.report.catalogue import (
     reason_text,
 )
 from parivox.report.data_sentences import content_text, metric_text
-from parivox.report.identification import unit_text
+from parivox.report.identification import is_identification, unit_text
 from parivox.report.words import (
     count_of,
     count_text,
@@ -354,7 +354,7 @@ def no_threshold_sentence(audit: Audit, system: Row) -> str:
     remedy = ""
     if counted_thresholds:
         remedy = f", where X is one of {counted_thresholds[0]}"
-    elif has_both_classes:
+    elif has_both_classes and not is_identification(audit):
         remedy = ", or use eer"
     return (
         f"No error rates: no operating point has a threshold ({'; '.join(reasons)}). "
