@@ -485,6 +485,45 @@ def test_the_page_names_the_conditions(audit, tmp_path):
     assert "target trials" not in page
 
 
+def test_rates_and_ratios_are_those_of_searches(audit):
+    assert {row["metric"] for row in audit.rates().rows()} == {"fnir", "fpir"}
+    assert {row["metric"] for row in audit.ratios().rows()} == {"fnir", "fpir"}
+    assert "45 searches" in repr(audit)
+
+
+def test_labels_replace_names_of_groups_and_systems(audit, tmp_path):
+    labels = {"labels": {"f": "women", "scores": "Tracker", "fpir=0.2": "one in five"}}
+    audit.report(tmp_path / "page.html", context=labels)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert ">women<" in page
+    assert ">f<" not in page
+    assert "one in five" in page
+
+
+def test_unknown_speakers_give_no_interval_in_several_systems():
+    searches = [
+        search | {"speaker": None} if search["speaker"] == "u1" else search
+        for search in GROUPED["searches"]
+    ]
+    tables = [candidate_table(searches), candidate_table(searches[5:])]
+    utterances = {
+        "utterance": [search["probe"] for search in GROUPED["searches"]],
+        "side": ["x" if i % 2 else "y" for i in range(len(GROUPED["searches"]))],
+    }
+    audit = pv.audit(
+        {"A": tables[0], "B": tables[1]},
+        utterances=utterances,
+        by="side",
+        gallery=gallery_table(GROUPED["galleries"]),
+        operating_points="fpir=0.2",
+        replicates=50,
+        gates=("inference=1",),
+    )
+    for system in ("A", "B"):
+        assert rate(audit, "fpir", grouping="all", system=system)["high"] is None
+        assert rate(audit, "fnir", grouping="all", system=system)["high"] is not None
+
+
 def test_charts_are_of_verification(audit):
     with pytest.raises(ConfigError, match="identification"):
         audit.charts.forest()

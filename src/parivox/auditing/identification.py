@@ -33,6 +33,7 @@ from parivox.data.search_trials import (
     search_trials,
     speaker_positions,
     with_probe_speakers,
+    with_unknown_speaker,
     without_failed,
 )
 from parivox.data.speakers import read_speakers
@@ -218,6 +219,7 @@ def read_grouped_searches(
     if are_galleries_units:
         speakers = trial_sets[0].speaker_table if len(trial_sets) == 1 else None
     speakers, trial_sets = with_common_speakers(speakers, trial_sets)
+    trial_sets = [with_unknown_speaker(trials) for trials in trial_sets]
     arguments: dict[str, Any] = {"sets": trial_sets, "file": groups_file}
     groupings = make_groupings(speakers, options.by, **arguments)
     failures: dict[tuple[str, str], FailureCounts] = {}

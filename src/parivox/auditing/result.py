@@ -98,7 +98,8 @@ class Audit(NotebookView):
         )
         groupings = ", ".join(self.record["groupings"])
         sizes = dict.fromkeys(f"{content['trials']:,}" for content in self.record["inputs"])
-        return printable(f"<Audit of {inputs} by {groupings}: {' and '.join(sizes)} trials>")
+        noun = "searches" if "identification" in self.record else "trials"
+        return printable(f"<Audit of {inputs} by {groupings}: {' and '.join(sizes)} {noun}>")
 
     @cached_property  # which notebooks look into to complete a name, as they do not a property
     def charts(self) -> Any:
@@ -142,7 +143,7 @@ class Audit(NotebookView):
             If the audit has no such metric, group and so on.
         """
         filters = {
-            "metric": metric,
+            "metric": self._rates_or(metric),
             "system": system,
             "list": list,
             "grouping": grouping,
@@ -191,7 +192,7 @@ class Audit(NotebookView):
             If the audit has no such metric, group, reference and so on.
         """
         filters = {
-            "metric": metric,
+            "metric": self._rates_or(metric),
             "reference": reference,
             "system": system,
             "list": list,
@@ -203,6 +204,11 @@ class Audit(NotebookView):
         }
         options = self.record["options"]
         return group_ratios(self.bias, self.verdicts, self.operating_points, options, filters)
+
+    def _rates_or(self, metric: Sequence[str] | str) -> Sequence[str] | str:
+        """Return metrics that are asked for; by default both error rates, also of searches."""
+        is_default = metric == ERROR_RATES and "identification" in self.record
+        return self.record["error_types"] if is_default else metric
 
     def tables(self) -> dict[str, Table]:
         """Every table by name; those on request only if there is anything in them."""

@@ -7,7 +7,7 @@ the speaker of the probe.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -130,16 +130,12 @@ def search_trials(
         )
         for partition in trials.partitions()
     ]
-    unknown_speaker = -1
-    if "" in searches.speakers and not are_galleries_units:
-        unknown_speaker = int(cast("Any", speaker_positions(trials, [NOBODY]))[0])
     return replace(
         trials,
         _shards=TrialShards.held(partitions),
         n_spoof=0,
         attacks=(),
         are_searches=True,
-        unknown_speaker=unknown_speaker,
         content_sha256=searches.content_sha256,
         data_notes=[],
         counts_by_speaker={},
@@ -205,6 +201,14 @@ def _trial_columns(searches: SearchList, rank: int, units: Sequence[str]) -> pl.
         mated_score = np.where(is_found, array.mate_score, -np.inf)
         columns["score"] = np.where(array.is_mated, mated_score, array.top_score)
     return pl.DataFrame(columns)
+
+
+def with_unknown_speaker(trials: TrialSet) -> TrialSet:
+    """Return the trials with the place of whoever stands for unknown speakers, if anybody does."""
+    positions = speaker_positions(trials, [NOBODY])
+    place = -1 if positions is None else int(positions[0])
+    is_used = place in trials.speakers_in_use
+    return replace(trials, unknown_speaker=place if is_used else -1)
 
 
 def speaker_positions(trials: TrialSet, names: Sequence[str]) -> NDArray[np.int32] | None:

@@ -77,8 +77,13 @@ def _validity_text(audit: Audit) -> str:
     return f"All results hold for {'this gallery' if n_galleries == 1 else 'these galleries'} only"
 
 
+def _point_as_given(row: Row) -> str:
+    """Return an operating point as the audit was given it, also where a label replaces it."""
+    return str(row.get("as_given") or row["operating_point"])
+
+
 def _point_text(audit: Audit, row: Row) -> str:
-    point = str(row.get("as_given") or row["operating_point"])
+    point = _point_as_given(row)
     kind, _, target = point.partition("=")
     if point == "deployed":
         return "decisions as they were made (deployed)"
@@ -219,7 +224,8 @@ def limitations(audit: Audit) -> Iterator[tuple[str, str, str]]:
             "one of the galleries"
         )
         yield words, sentence, "gallery"
-    if any(str(row["operating_point"])[:4] in SEARCH_ERRORS for row in audit.operating_points):
+    points = (row for row in audit.operating_points if not row["reason"])
+    if any(_point_as_given(row).partition("=")[0] in SEARCH_ERRORS for row in points):
         sentence = (
             "The threshold was set on the audited searches. On other searches it may give other "
             "error rates"

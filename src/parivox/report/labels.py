@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from parivox.data.table import Table
 
 _GROUP_COLUMNS = ("group", "low_group", "high_group", "enrol_group", "test_group")
-_OPTIONAL_GROUP_COLUMNS = ("reference", "because_of")
+_OPTIONAL_GROUP_COLUMNS = ("reference", "because_of", "other_group")
 _RESERVED_NAMES = {"", "all", "pooled"}
 
 
@@ -286,6 +286,11 @@ class _AuditLabels:
                     self.system_on_list(name): relabel(content)
                     for name, content in record[section].items()
                 }
+        if "identification" in record:
+            systems = record["identification"]["systems"]
+            labelled_record["identification"] = record["identification"] | {
+                "systems": {self.system_on_list(name): systems[name] for name in systems}
+            }
         return labelled_record
 
     def labelled_options(self, group_labels: Mapping[str, str]) -> dict[str, Any]:
