@@ -112,6 +112,39 @@ def test_costs_of_spoof_accepts_at_the_common_and_at_the_own_threshold(audit):
     assert audit.record["cost_models"]["adcf1"]["p_spoof"] == parse_cost("adcf1").p_spoof
 
 
+def test_eers_of_spoof_trials_are_at_own_thresholds_and_never_of_fewer_classes(audit):
+    vector = expected("S5.4_group_eers_and_costs")
+    share = round(VECTORS["S5.4_group_eers_and_costs"]["inputs"]["rho"], 4)
+    for group, numbers in {**vector["eers"], "all": vector["all"]}.items():
+        rows = audit.groups.subset(group=group).rows()
+        if not rows:
+            continue
+        found = {(row["metric"], row["definition"]): row for row in rows}
+        for metric, definition, wanted in (
+            ("eer", "linear", numbers["sv_eer"]),
+            ("spf_eer", "", numbers["spf_eer"]),
+            ("sasv_eer", "", numbers["sasv_eer"]),
+        ):
+            row = found[metric, definition]
+            assert row["value"] == (wanted and pytest.approx(wanted, abs=1e-12)), (group, metric)
+            assert row["operating_point"] == ""
+        at_share = found["sasv_eer", f"spoof share {share:g}"]
+        if "sasv_eer_rho_of_list" in numbers:
+            wanted = numbers["sasv_eer_rho_of_list"]
+            assert at_share["value"] == (wanted and pytest.approx(wanted, abs=1e-5))
+    assert found["sasv_eer", ""]["reason"] == ""
+
+
+def test_unequal_shares_of_spoof_trials_are_told():
+    trials = [
+        trial
+        for i, trial in enumerate(LIST["trials"])
+        if trial["label"] != "spoof" or LIST["speakers"][trial["enrol_speaker"]] != "m" or i % 3
+    ]
+    items = {row["item"] for row in audited(trials).data.rows()}
+    assert "groups_with_unequal_spoof_shares" in items
+
+
 def test_imitations_of_others_are_kept_and_told(audit):
     rows = {row["item"]: row for row in audit.data.rows()}
     others = sum(

@@ -104,6 +104,9 @@ def _definitions(
             )
             for rule in options.rule
         ]
+    if measure.computed_per == "spoof_share":
+        share = points.spoof_share
+        return [("", {}), (f"spoof share {share:g}", {"spoof_share": share})]
     return [("", {})]
 
 
@@ -366,7 +369,7 @@ def _metrics_of_scores(
     index_by_metric = {definition_key: i for i, definition_key in enumerate(metrics)}
     for measure, definition, arguments in metric_variants(["counts", "llr"], points, options):
         key = measure.id, definition, ""
-        reason = no_value_reason
+        reason = no_value_reason or cell.lacks[measure.trial_class]
         if not reason and measure.needs == "llr" and not options.llr:
             reason = _NO_LLR
         if not reason and measure.computed_per == "held":

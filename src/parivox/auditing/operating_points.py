@@ -162,6 +162,8 @@ class OperatingPoints:
     """Test speakers of nontarget trials are unknown, so that replicates cannot set thresholds."""
     rates: Sequence[str] = RATES
     """Error rates that the trials have."""
+    spoof_share: float = 0.0
+    """Share of spoof trials among all trials to be rejected, to four digits."""
 
     @property
     def score_points(self) -> list[LocatedPoint]:

@@ -38,7 +38,7 @@ from parivox.auditing.options import OFFENDERS, REFERENCES, Options
 from parivox.auditing.record import audit_record, provenance_entries
 from parivox.auditing.result import Audit, system_name
 from parivox.auditing.schema import TABLES, TableBuilder
-from parivox.auditing.spoof_warnings import spoof_warnings
+from parivox.auditing.spoof_warnings import share_warnings, spoof_warnings
 from parivox.auditing.system import (
     counted_thresholds,
     measure_system,
@@ -349,6 +349,8 @@ def _add_data_rows(data_table: TableBuilder, system: System, inputs: GroupedTria
     add_data_warnings(data_table, trials, groupings, counts.all_counts, system.development, options)
     if trials.whole_list is not None:
         add_warnings(data_table, trials, spoof_warnings(trials.whole_list, system.attacks))
+        if trials.is_scored:
+            add_warnings(data_table, trials, share_warnings(counts.group_counts))
     if trials.identified is not None and trials.identified.first_stage_threshold is not None:
         add_stage_rows(data_table, trials.identified, inputs.groupings, points[0])
     if options.conflicts != "error" and trials.identified is not None:

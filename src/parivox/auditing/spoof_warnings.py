@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.auditing.attacks import UNKNOWN_ATTACK
+from parivox.core.cluster_errors import safe_divide
 from parivox.data.value_warnings import DataWarning
 from parivox.facts import fact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from parivox.auditing.attacks import GroupAttacks
+    from parivox.auditing.cell_counts import GroupCounts
     from parivox.data.trial_set import TrialSet
 
 _MIN_CLAIMED_SPEAKERS = 5
 """Claimed speakers of an attack."""
+_MAX_SPOOF_SHARE_DIFFERENCE = 0.05
+"""Difference between groups in the share of spoof trials from which on SASV-EERs differ by it."""
 MAX_SHARE_DIFFERENCE = 0.02
 """Difference between groups in the share of an attack from which on rates are standardised."""
 
@@ -65,6 +69,33 @@ def spoof_warnings(
         yield DataWarning("spoofed_recordings_of_several_claims", n_shared, "claims_are_dependent")
     if attacks:
         yield from _attack_warnings(attacks)
+
+
+def share_warnings(group_counts: Sequence[GroupCounts]) -> Iterator[DataWarning]:
+    """Yield the groupings whose groups have so unequal shares of spoof trials that EERs differ.
+
+    Yields
+    ------
+    DataWarning
+    """
+    if not group_counts:
+        return
+    first_allocation = group_counts[0].allocation
+    for cells in group_counts:
+        if cells.stratum.name or cells.allocation != first_allocation:
+            continue
+        spoof, nontarget = (
+            np.array([int(getattr(counts, name)) for counts in cells.counts])
+            for name in ("n_spoof", "n_nontarget")
+        )
+        shares = safe_divide(spoof, np.where(nontarget > 0, spoof + nontarget, 0))
+        difference = float(np.fmax.reduce(shares) - np.fmin.reduce(shares))
+        if spoof.any() and difference > _MAX_SPOOF_SHARE_DIFFERENCE:
+            yield DataWarning(
+                fact("groups_with_unequal_spoof_shares", grouping=cells.grouping.name),
+                int(np.isfinite(shares).sum()),
+                fact("sasv_eers_not_comparable", difference=difference),
+            )
 
 
 def _attack_warnings(attacks: Mapping[tuple[str, str], GroupAttacks]) -> Iterator[DataWarning]:

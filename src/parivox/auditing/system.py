@@ -191,6 +191,7 @@ def measure_system(
         are_thresholds_fixed=development is not None or options.fixed_threshold,
         lack_test_speakers=trials.n_without_test_speaker > 0,
         rates=ALL_RATES[: trials.n_classes],
+        spoof_share=_spoof_share(counts.all_counts),
     )
     thresholds: FloatArray = np.empty(0)
     if trials.is_scored and has_curves:
@@ -226,6 +227,12 @@ def measure_system(
         system_uncertainty=system_uncertainty,
         no_intervals_reason=missing_reason,
     )
+
+
+def _spoof_share(counts: Counts) -> float:
+    """Return the share of spoof trials among those to be rejected, to four digits."""
+    n_spoof = int(counts.n_spoof)
+    return round(n_spoof / max(n_spoof + int(counts.n_nontarget), 1), 4)
 
 
 def _count_development(development: TrialSet | TrialCounts, orientation: str | None) -> Counts:

@@ -55,6 +55,7 @@ from parivox.core.registry import (
     register,
 )
 from parivox.core.separation import auc, dprime
+from parivox.core.spoof import sasv_eer, spf_eer
 
 if TYPE_CHECKING:
     from parivox.core.costs import CostModel
@@ -181,6 +182,27 @@ _BASE_METRICS = (
         computed_per="eer",
         bounds=UNIT_INTERVAL,
         compute=eer,
+    ),
+    BaseMetric(
+        id="spf_eer",
+        label="SPF-EER",
+        definition="equal error rate of target against spoof trials, at the group's own threshold",
+        needs="counts",
+        trial_class="spoof",
+        bounds=UNIT_INTERVAL,
+        compute=spf_eer,
+    ),
+    BaseMetric(
+        id="sasv_eer",
+        label="SASV-EER",
+        definition="equal error rate of target against nontarget and spoof trials, at the group's "
+        "own threshold, as many of each as the group has or at the share of spoof trials in the "
+        "list",
+        needs="counts",
+        computed_per="spoof_share",
+        trial_class="spoof",
+        bounds=UNIT_INTERVAL,
+        compute=sasv_eer,
     ),
     BaseMetric(
         id="fnr_at_fpr",

@@ -143,9 +143,10 @@ class BaseMetric(Measure):
         Made by the audit of scores against those of all groups; of recordings that failed; of both
         rates with these; of times.
     """
-    computed_per: Literal["", "cost", "eer", "held"] = ""
+    computed_per: Literal["", "cost", "eer", "held", "spoof_share"] = ""
     """Computed once for each cost model (keyword ``cost``), definition of the EER (``definition``),
-    or rate that is held and rule (``target``, ``rule``).
+    rate that is held and rule (``target``, ``rule``), or as it is and at the share of spoof trials
+    of the whole list (``spoof_share``).
     """
     trial_class: Literal["target", "nontarget", "spoof", "both"] = "both"
     """The class of trials that it is computed from, and whose errors are shown with it."""

@@ -296,6 +296,13 @@ def _share_difference(values: Values) -> str:
     )
 
 
+def _spoof_share_difference(values: Values) -> str:
+    return (
+        f"by up to {100 * values['difference']:.1f} percentage points: compare the SASV-EER at one "
+        "share"
+    )
+
+
 def _words_of_failures(values: Values) -> str:
     explanation = failure_words_text(values["words"])
     option = columns_option(values["columns"])
@@ -689,6 +696,10 @@ DATA_SENTENCES = {
         "attacks whose share of the spoof trials differs by {grouping!r}", {"grouping": "gender"}
     ),
     "attack_shares_differ": SentenceTemplate(_share_difference, {"difference": 0.107}),
+    "groups_with_unequal_spoof_shares": SentenceTemplate(
+        "groups by {grouping!r} whose shares of spoof trials differ", {"grouping": "gender"}
+    ),
+    "sasv_eers_not_comparable": SentenceTemplate(_spoof_share_difference, {"difference": 0.0909}),
     "claimed_speakers_may_be_other_people": SentenceTemplate(
         "FNR and SFAR are then of other speakers"
     ),

@@ -355,11 +355,11 @@ def own_thresholds(audit: Audit, filters: Row) -> Sheet | None:
     columns: list[Column] = []
     cells_by_column: list[dict[str, list[Cell]]] = []
     speakers: dict[str, str] = {}
-    for metric in ("eer", "min_cdet_norm"):
+    for metric in ("eer", "spf_eer", "sasv_eer", "min_cdet_norm"):
         table = audit.groups.subset(**filters, metric=metric)
-        factor, unit = (100, ", %") if metric == "eer" else (1, "")
+        factor, unit = (1, "") if metric == "min_cdet_norm" else (100, ", %")
         for definition in dict.fromkeys(row["definition"] for row in table.rows()):
-            head = f"{MEASURES[metric].label}{unit} ({definition})"
+            head = f"{MEASURES[metric].label}{unit}{f' ({definition})' if definition else ''}"
             columns += [Column(head), Column("Interval")]
             cells_by_column.append({})
             for row in table.subset(definition=definition).rows():
