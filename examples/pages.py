@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = Path(__file__).parent
 DOCS = EXAMPLES.parent / "docs"
-TUTORIALS = ("student", "auditor", "bank", "operator")
+TUTORIALS = ("student", "auditor", "bank", "spoof", "operator")
 PAGES = (
     "bring-your-data.md",
     "trials.md",
