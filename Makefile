@@ -13,7 +13,7 @@ BUILD := build
 PYTEST_ARGS ?= -n auto --dist worksteal
 DOCS_ARGS ?= --strict
 # but for those of pages and notebooks of docs/, which the tests run
-PAGED := notebooks pages papers release releases auditor bank folder hotline pilot pool product student
+PAGED := notebooks pages papers release releases auditor bank folder hotline pilot pool product student spoof watchlist
 EXAMPLES := $(filter-out $(PAGED:%=examples/%.py),$(wildcard examples/*.py))
 
 # Named by what is installed (the head of pyproject.toml) and where, so that nothing is installed twice

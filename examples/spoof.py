@@ -104,8 +104,8 @@ def main() -> None:
     with TemporaryDirectory() as name:
         folder = Path(name)
         write(folder)
-        options = {"by": "age_band", "intervals": False}
-        audit = pv.audit(folder / "calls.csv", folder / "customers.csv", **options)
+        files = folder / "calls.csv", folder / "customers.csv"
+        audit = pv.audit(*files, by="age_band", intervals=False)
         assert audit.record["attacks"] == sorted(CALL_ATTACKS)
 
 

@@ -65,11 +65,9 @@ class Countermeasure:
         counts = Counts.from_scores(scores[is_used], bona_fide[is_used])
         threshold, reason = self.point.threshold_or_reason(counts)
         if reason:
-            msg = (
-                f"--cm-threshold {self.rule}: too few bona fide or spoofed recordings to set it; "
-                "give a number"
-            )
-            raise ConfigError(msg)
+            msg = f"--cm-threshold {self.rule}: too few bona fide or spoofed recordings to set it"
+            hint = "give a number"
+            raise ConfigError(msg, hint)
         return threshold
 
     def decide(self, trials: TrialSet) -> TrialSet:
@@ -85,18 +83,17 @@ class Countermeasure:
             If no trial has a score of the countermeasure.
         """
         if not trials.is_scored:
-            msg = f"--cm: {trials.name} contains decisions without scores; leave out --cm"
-            raise ConfigError(msg)
+            msg = f"--cm: {trials.name} contains decisions without scores"
+            hint = "leave out --cm"
+            raise ConfigError(msg, hint)
         scores = self.scores.of_recordings(trials.utterance_ids.series())
         threshold = self.threshold(trials, scores)
         decided = trials.with_scores(partial(_decided, scores=scores, threshold=threshold))
         n_unscored = trials.n_trials - decided.n_trials
         if not decided.n_trials:
-            msg = (
-                f"{self.scores.name}: contains no score of a test recording of {trials.name}; "
-                "check that the files belong together"
-            )
-            raise DataError(msg)
+            msg = f"{self.scores.name}: contains no score of a test recording of {trials.name}"
+            hint = "check that the files belong together"
+            raise DataError(msg, hint)
         item = "trials_without_countermeasure_score"
         notes = [DataNote(CASCADE_SOURCE, item, n_unscored, LEFT_OUT)] if n_unscored else []
         digest = hashlib.sha256(trials.content_sha256.encode())
@@ -149,8 +146,9 @@ def _point(rule: str) -> OperatingPoint:
     elif equals and head in _RULES:
         text = f"{_RULES[head]}={number}"
     elif text != "eer" and head != "threshold":
-        msg = f"--cm-threshold {rule!r} is not known; give a number, bpcer=X, apcer=X or eer"
-        raise ConfigError(msg)
+        msg = f"--cm-threshold {rule!r} is not known"
+        hint = "give a number, bpcer=X, apcer=X or eer"
+        raise ConfigError(msg, hint)
     return parse_point(text, [])
 
 

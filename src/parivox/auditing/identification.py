@@ -150,25 +150,25 @@ def trial_options(options: AuditOptions) -> AuditOptions:
     fields = option_fields(AuditOptions)
     for name in _UNUSABLE_OPTIONS:
         if fields[name].is_given(getattr(options, name)):
-            msg = f"{fields[name].flag}: cannot be used with --gallery; leave it out"
-            raise ConfigError(msg)
+            msg = f"{fields[name].flag}: cannot be used with --gallery"
+            hint = "leave it out"
+            raise ConfigError(msg, hint)
     for text in options.operating_points or ():
         if text.partition("=")[0].strip().lower() not in {
             "threshold",
             DEPLOYED,
             *_SEARCH_RATES.values(),
         }:
-            msg = (
-                f"--operating-point {text!r}: is not of identification; use fpir=X, fnir=X, "
-                "threshold=X or deployed"
-            )
-            raise ConfigError(msg)
+            msg = f"--operating-point {text!r}: is not of identification"
+            hint = "use fpir=X, fnir=X, threshold=X or deployed"
+            raise ConfigError(msg, hint)
     limits = []
     for text in options.limit:
         metric, separator, condition = _limit_parts(text)
         if metric not in IDENTIFICATION_RATES:
-            msg = f"--limit: {text!r} is not of identification; use fpir=5% or fnir=10%"
-            raise ConfigError(msg)
+            msg = f"--limit: {text!r} is not of identification"
+            hint = "use fpir=5% or fnir=10%"
+            raise ConfigError(msg, hint)
         limits.append(f"{IDENTIFICATION_RATES[metric]}{separator}{condition}")
     parse_limits(limits)
     gate = options.gate
@@ -300,14 +300,13 @@ def _check_rank(searches: SearchList, rank: int) -> None:
     """Refuse a rank beyond the candidates that lists hold."""
     length = searches.searches.list_length
     if searches.form == DECISIONS and rank > 1:
-        msg = f"--rank {rank}: {searches.name} names one person at most; leave --rank out"
-        raise ConfigError(msg)
+        msg = f"--rank {rank}: {searches.name} names one person at most"
+        hint = "leave --rank out"
+        raise ConfigError(msg, hint)
     if length is not None and rank > length:
-        msg = (
-            f"--rank {rank}: candidate lists in {searches.name} hold {length} candidates; give a "
-            f"rank of at most {length}"
-        )
-        raise ConfigError(msg)
+        msg = f"--rank {rank}: candidate lists in {searches.name} hold {length} candidates"
+        hint = f"give a rank of at most {length}"
+        raise ConfigError(msg, hint)
 
 
 def _groups_of_searches(

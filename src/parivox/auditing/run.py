@@ -582,8 +582,9 @@ def _countermeasure(audit_options: AuditOptions, *, has_counts: bool) -> Counter
     """Return the countermeasure that decides first, if one is given and can be used."""
     if audit_options.cm is None:
         if audit_options.cm_threshold:
-            msg = "--cm-threshold: needs the scores of a countermeasure; give them with --cm"
-            raise ConfigError(msg)
+            msg = "--cm-threshold: needs the scores of a countermeasure"
+            hint = "give them with --cm"
+            raise ConfigError(msg, hint)
         return None
     for name, is_given in (
         ("score counts", has_counts),
@@ -591,8 +592,9 @@ def _countermeasure(audit_options: AuditOptions, *, has_counts: bool) -> Counter
         ("--thresholds", audit_options.thresholds is not None),
     ):
         if is_given:
-            msg = f"--cm: cannot be used with {name}; leave out one of them"
-            raise ConfigError(msg)
+            msg = f"--cm: cannot be used with {name}"
+            hint = "leave out one of them"
+            raise ConfigError(msg, hint)
     return read_countermeasure(audit_options.cm, audit_options.cm_threshold)
 
 
@@ -631,21 +633,18 @@ def _check_rates(options: Options) -> None:
     """Refuse operating points of searches, which verification trials do not have."""
     for point in options.points() or []:
         if point.text.partition("=")[0].lower() in IDENTIFICATION_RATES:
-            msg = (
-                f"--operating-point {point.text}: is of identification; give the enrolled persons "
-                "with --gallery, or use fpr=X or fnr=X"
-            )
-            raise ConfigError(msg)
+            msg = f"--operating-point {point.text}: is of identification"
+            hint = "give the enrolled persons with --gallery, or use fpr=X or fnr=X"
+            raise ConfigError(msg, hint)
     for limit in options.limits:
         if limit.metric in IDENTIFICATION_RATES:
-            msg = (
-                f"--limit: {limit.metric} is of identification; give the enrolled persons with "
-                "--gallery, or use fpr or fnr"
-            )
-            raise ConfigError(msg)
+            msg = f"--limit: {limit.metric} is of identification"
+            hint = "give the enrolled persons with --gallery, or use fpr or fnr"
+            raise ConfigError(msg, hint)
     if options.rank != 1:
-        msg = "--rank: applies only to identification; give --gallery, or leave --rank out"
-        raise ConfigError(msg)
+        msg = "--rank: applies only to identification"
+        hint = "give --gallery, or leave --rank out"
+        raise ConfigError(msg, hint)
 
 
 def _check_classes(inputs: GroupedTrials, options: Options) -> None:

@@ -162,11 +162,13 @@ def _columns_of_roles(
     for role, column in requested.items():
         if role not in ROLE_NAMES:
             known = ", ".join((*ROLE_NAMES, *_ROLE_ALIASES, UNKNOWN_WORDS))
-            msg = f"--columns: {role!r} is not a role of searches; known are {known}"
-            raise ConfigError(msg)
+            msg = f"--columns: {role!r} is not a role of searches"
+            hint = f"known are {known}"
+            raise ConfigError(msg, hint)
         if column not in names:
-            msg = f"{name}: has no column {column!r} for {role}; {name_hint(column, names)}"
-            raise DataError(msg)
+            msg = f"{name}: has no column {column!r} for {role}"
+            hint = name_hint(column, names)
+            raise DataError(msg, hint)
         found_columns[role] = column
     plain_names = {plain_name(column): column for column in reversed(names)}
     for role, known_names in ROLE_NAMES.items():
@@ -204,11 +206,9 @@ class _Rows:
         for role in needed:
             if role not in columns:
                 found = ", ".join(column for column in rows.columns if column != "row")
-                msg = (
-                    f"{name}: has no column of {role} (found: {found}); name it with --columns "
-                    f"{role}=..."
-                )
-                raise DataError(msg)
+                msg = f"{name}: has no column of {role} (found: {found})"
+                hint = f"name it with --columns {role}=..."
+                raise DataError(msg, hint)
         self._refuse(self.rows["search"].fill_null("") == "", "search", "name the search")
 
     def has(self, role: str) -> bool:
@@ -258,11 +258,9 @@ class _Rows:
         if search.size > len(ids):
             repeated = self.rows.filter(self.rows["search"].is_duplicated())
             place = location(self.name, repeated["row"][1], self.columns["search"])
-            msg = (
-                f"{place}: {repeated['search'][1]!r} has been decided above; give one row for each "
-                "search"
-            )
-            raise DataError(msg)
+            msg = f"{place}: {repeated['search'][1]!r} has been decided above"
+            hint = "give one row for each search"
+            raise DataError(msg, hint)
         predicted = self.rows["predicted_speaker"].fill_null("")
         is_someone = ~predicted.str.to_lowercase().is_in([*self.nobody]).to_numpy()
         entries = self.rows.filter(is_someone).rename({"predicted_speaker": "candidate"})
@@ -292,26 +290,26 @@ class _Rows:
         elif not self.has("gallery"):
             msg = (
                 f"{self.name}: has no column 'gallery', but {self.gallery.source} has "
-                f"{len(self.gallery.names)} galleries; add it, with the gallery of each search"
+                f"{len(self.gallery.names)} galleries"
             )
-            raise DataError(msg)
+            hint = "add it, with the gallery of each search"
+            raise DataError(msg, hint)
         table = rows.select("search", "speaker", "gallery").unique().sort("search")
         repeated = table["search"].is_duplicated()
         if repeated.any():
             search = table.filter(repeated)["search"][0]
-            msg = (
-                f"{self.name}: search {search!r} has several speakers or galleries; give each "
-                "search an id of its own"
-            )
-            raise DataError(msg)
+            msg = f"{self.name}: search {search!r} has several speakers or galleries"
+            hint = "give each search an id of its own"
+            raise DataError(msg, hint)
         positions = {gallery: i for i, gallery in enumerate(self.gallery.names)}
         unknown = table.filter(~table["gallery"].fill_null("").is_in([*positions]))
         if unknown.height:
             msg = (
                 f"{self.name}: searches gallery {unknown['gallery'][0]!r}, which is not in "
-                f"{self.gallery.source}; {name_hint(str(unknown['gallery'][0]), positions)}"
+                f"{self.gallery.source}"
             )
-            raise DataError(msg)
+            hint = name_hint(str(unknown["gallery"][0]), positions)
+            raise DataError(msg, hint)
         galleries = np.array([positions[name] for name in table["gallery"]], dtype=np.int64)
         ids = table["search"].to_list()
         number = {search: i for i, search in enumerate(ids)}
@@ -337,9 +335,10 @@ class _Rows:
             row, name = entries["row"][int(wrong[0])], entries["candidate"][int(wrong[0])]
             msg = (
                 f"{location(self.name, row, self.columns[role])}: {name!r} is not in the gallery "
-                f"({self.gallery.source}); add the person there, or remove the row"
+                f"({self.gallery.source})"
             )
-            raise DataError(msg)
+            hint = "add the person there, or remove the row"
+            raise DataError(msg, hint)
 
     def _check_repeated(
         self, entries: pl.DataFrame, search: NDArray[np.int64], person: NDArray[np.int64]
@@ -352,10 +351,10 @@ class _Rows:
             entry = entries.row(int(repeated[0]), named=True)
             msg = (
                 f"{location(self.name, entry['row'], self.columns['candidate'])}: "
-                f"{entry['candidate']!r} is twice on the list of search {entry['search']!r}; keep "
-                "one row, or name the models of each person in the gallery"
+                f"{entry['candidate']!r} is twice on the list of search {entry['search']!r}"
             )
-            raise DataError(msg)
+            hint = "keep one row, or name the models of each person in the gallery"
+            raise DataError(msg, hint)
 
     def _check_ranks(
         self,
@@ -377,9 +376,10 @@ class _Rows:
                 entry = entries.row(int(order[wrong[0] + 1]), named=True)
                 msg = (
                     f"{location(self.name, entry['row'], self.columns['rank'])}: rank "
-                    f"{entry['rank']} {problem} {entry['search']!r}; correct ranks or scores"
+                    f"{entry['rank']} {problem} {entry['search']!r}"
                 )
-                raise DataError(msg)
+                hint = "correct ranks or scores"
+                raise DataError(msg, hint)
 
     def _refuse(
         self, is_wrong: pl.Series, role: str, remedy: str, rows: pl.DataFrame | None = None
@@ -389,8 +389,8 @@ class _Rows:
         if len(positions):
             cell, row = rows[role][positions[0]], rows["row"][positions[0]]
             text = "is empty" if cell is None or cell == "" else f"{cell!r} cannot be used"
-            msg = f"{location(self.name, row, self.columns[role])}: {text}; {remedy}"
-            raise DataError(msg)
+            msg = f"{location(self.name, row, self.columns[role])}: {text}"
+            raise DataError(msg, remedy)
 
 
 def _known_speakers(names: pl.Series, nobody: Collection[str]) -> pl.Series:
@@ -426,18 +426,17 @@ def _highest_of_each(
 def _scored_pairs(scanned: Scan, gallery: Gallery, *, are_distances: bool) -> pl.DataFrame:
     """Return the rows of a full score list, with the number of each enrolled person."""
     if len(gallery.names) > 1:
-        msg = (
-            f"{scanned.name}: a full score list does not tell which gallery each search is of; "
-            "give candidate lists with a column gallery"
-        )
-        raise DataError(msg)
+        msg = f"{scanned.name}: a full score list does not tell which gallery each search is of"
+        hint = "give candidate lists with a column gallery"
+        raise DataError(msg, hint)
     for role in ("enrol", "test", "score"):
         if role not in scanned.columns:
             msg = (
                 f"{scanned.name}: has neither candidates nor a column of {role}"
-                f"{scanned.found_columns_text}; name it with --columns {role}=..."
+                f"{scanned.found_columns_text}"
             )
-            raise DataError(msg)
+            hint = f"name it with --columns {role}=..."
+            raise DataError(msg, hint)
     roles = [role for role in ("enrol", "test", "score", "test_speaker") if role in scanned.columns]
     rows = pl.concat(
         [
@@ -451,17 +450,16 @@ def _scored_pairs(scanned: Scan, gallery: Gallery, *, are_distances: bool) -> pl
     wrong = (~score.is_finite().fill_null(value=False)).arg_true()
     if len(wrong):
         place = scanned.location(rows["row"][wrong[0]], "score")
-        msg = f"{place}: {rows['score'][wrong[0]]!r} is not a number; give the score"
-        raise DataError(msg)
+        msg = f"{place}: {rows['score'][wrong[0]]!r} is not a number"
+        hint = "give the score"
+        raise DataError(msg, hint)
     person = gallery.person_positions(rows["enrol"])
     if (person < 0).any():
         first = int(np.flatnonzero(person < 0)[0])
         place = scanned.location(rows["row"][first], "enrol")
-        msg = (
-            f"{place}: {rows['enrol'][first]!r} is not in the gallery ({gallery.source}); add the "
-            "person there, or name the models in its column model"
-        )
-        raise DataError(msg)
+        msg = f"{place}: {rows['enrol'][first]!r} is not in the gallery ({gallery.source})"
+        hint = "add the person there, or name the models in its column model"
+        raise DataError(msg, hint)
     return rows.with_columns(
         score=-score if are_distances else score, person=pl.Series(person, dtype=pl.Int64)
     )
@@ -483,11 +481,9 @@ def _full_scores(
     kept = _highest_of_each(search, person, score)
     n_repeated = int(search.size - kept.size)
     if n_repeated and not gallery.person_of_model:
-        msg = (
-            f"{scanned.name}: {n_repeated:,} pairs of a person and a probe occur twice; keep one "
-            "row of each, or name the models of each person in the gallery"
-        )
-        raise DataError(msg)
+        msg = f"{scanned.name}: {n_repeated:,} pairs of a person and a probe occur twice"
+        hint = "keep one row of each, or name the models of each person in the gallery"
+        raise DataError(msg, hint)
     search, person, scores = search[kept], person[kept], score[kept]
     n_missing = len(ids) * len(gallery.persons) - search.size
     is_complete = np.bincount(search, minlength=len(ids)) == len(gallery.persons)
@@ -495,13 +491,14 @@ def _full_scores(
         missing = ids[int(np.flatnonzero(~is_complete)[0])]
         msg = (
             f"{scanned.name}: {n_missing:,} pairs of a probe and an enrolled person have no score, "
-            f"the first of probe {missing!r}; complete the list, or leave these searches out with "
-            "--conflicts exclude"
+            f"the first of probe {missing!r}"
         )
-        raise DataError(msg)
+        hint = "complete the list, or leave these searches out with --conflicts exclude"
+        raise DataError(msg, hint)
     if not is_complete.any():
-        msg = f"{scanned.name}: no probe has a score with every enrolled person; complete the list"
-        raise DataError(msg)
+        msg = f"{scanned.name}: no probe has a score with every enrolled person"
+        hint = "complete the list"
+        raise DataError(msg, hint)
     kept_entries = is_complete[search]
     new_number = np.cumsum(is_complete) - 1
     kept_ids = tuple(np.array(ids, dtype=object)[is_complete].tolist())
@@ -543,10 +540,8 @@ def _probe_speakers(
         )
         return tuple(_known_speakers(named["test_speaker"], nobody).to_list())
     if utterances is None:
-        msg = (
-            f"{name}: does not tell who speaks in the probes; give --utterances with columns "
-            "utterance and speaker, or a column test_speaker"
-        )
-        raise DataError(msg)
+        msg = f"{name}: does not tell who speaks in the probes"
+        hint = "give --utterances with columns utterance and speaker, or a column test_speaker"
+        raise DataError(msg, hint)
     speakers = read_utterances(utterances).speakers(probes, name)
     return tuple(_known_speakers(speakers, nobody).to_list())

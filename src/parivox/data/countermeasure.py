@@ -67,16 +67,19 @@ def read_countermeasure_scores(source: Any) -> CountermeasureScores:
     scores = scores.with_columns(score=pl.col("text").cast(pl.Float64, strict=False))
     wrong = scores.filter(pl.col("score").is_null() | pl.col("score").is_nan())
     if wrong.height:
-        msg = f"{name}, column {roles['score']!r}: {wrong['text'][0]!r} is not a score; correct it"
-        raise DataError(msg)
+        msg = f"{name}, column {roles['score']!r}: {wrong['text'][0]!r} is not a score"
+        hint = "correct it"
+        raise DataError(msg, hint)
     scores = scores.select("utterance", "score").unique(maintain_order=True)
     repeated = scores.filter(pl.col("utterance").is_duplicated())
     if repeated.height:
-        msg = f"{name}: {repeated['utterance'][0]!r} has two scores; keep one"
-        raise DataError(msg)
+        msg = f"{name}: {repeated['utterance'][0]!r} has two scores"
+        hint = "keep one"
+        raise DataError(msg, hint)
     if not scores.height:
-        msg = f"{name}, column {roles['score']!r}: contains no scores; give another file"
-        raise DataError(msg)
+        msg = f"{name}, column {roles['score']!r}: contains no scores"
+        hint = "give another file"
+        raise DataError(msg, hint)
     return CountermeasureScores(scores, {**provenance, "columns": roles})
 
 
@@ -88,6 +91,7 @@ def _roles(columns: Sequence[str], name: str) -> dict[str, str]:
     score = names.get("cmscore", score_columns[0] if len(score_columns) == 1 else "")
     for column, role in ((utterance, "utterance"), (score, "cm-score")):
         if not column:
-            msg = f"{name}: has no column {role!r}; name it so"
-            raise DataError(msg)
+            msg = f"{name}: has no column {role!r}"
+            hint = "name it so"
+            raise DataError(msg, hint)
     return {"utterance": utterance, "score": score}

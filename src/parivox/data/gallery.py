@@ -73,8 +73,9 @@ def read_gallery(source: Any) -> Gallery:
         (person,) = columns.values()
     if not person:
         found = ", ".join(columns.values())
-        msg = f"{name}: has no column of enrolled persons (found: {found}); call it person"
-        raise DataError(msg)
+        msg = f"{name}: has no column of enrolled persons (found: {found})"
+        hint = "call it person"
+        raise DataError(msg, hint)
     roles = {"person": person}
     roles |= {role: columns[role] for role in ("gallery", "model") if role in columns}
     return _gallery_of(table, name, roles, [{**provenance, "columns": roles}])
@@ -102,8 +103,9 @@ def _gallery_of(
     if is_nobody.any() or not rows.height:
         row = rows["row"][is_nobody.arg_max() or 0] if rows.height else 1
         word = rows["person"][is_nobody.arg_max() or 0] if rows.height else ""
-        msg = f"{name}, row {row}: {word or ''!r} is no enrolled person; name one, or remove it"
-        raise DataError(msg)
+        msg = f"{name}, row {row}: {word or ''!r} is no enrolled person"
+        hint = "name one, or remove it"
+        raise DataError(msg, hint)
     persons = tuple(rows["person"].unique().sort().to_list())
     person = np.searchsorted(np.array(persons, dtype=object), rows["person"].to_numpy())
     galleries: tuple[str, ...] = ("",)
@@ -111,8 +113,9 @@ def _gallery_of(
     if "gallery" in roles:
         if rows["gallery"].null_count():
             row = rows["row"][rows["gallery"].is_null().arg_max() or 0]
-            msg = f"{name}, row {row}, column 'gallery': is empty; name the gallery of the person"
-            raise DataError(msg)
+            msg = f"{name}, row {row}, column 'gallery': is empty"
+            hint = "name the gallery of the person"
+            raise DataError(msg, hint)
         galleries = tuple(rows["gallery"].unique().sort().to_list())
         gallery = np.searchsorted(np.array(galleries, dtype=object), rows["gallery"].to_numpy())
     is_enrolled = np.zeros((len(galleries), len(persons)), dtype=np.bool_)
@@ -130,9 +133,7 @@ def _person_of_model(rows: pl.DataFrame, name: str, roles: Mapping[str, str]) ->
     repeated = models.filter(models["model"].is_duplicated()).sort("model", "person")
     if repeated.height:
         model, first_person = repeated.row(0)
-        msg = (
-            f"{name}: model {model!r} is of {first_person!r} and of {repeated['person'][1]!r}; "
-            "name models differently"
-        )
-        raise DataError(msg)
+        msg = f"{name}: model {model!r} is of {first_person!r} and of {repeated['person'][1]!r}"
+        hint = "name models differently"
+        raise DataError(msg, hint)
     return dict(models.iter_rows())

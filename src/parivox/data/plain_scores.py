@@ -22,7 +22,7 @@ from parivox.data.formats.delimited import (
     split_line,
 )
 from parivox.data.formats.format import Chunk, Scan
-from parivox.data.search_columns import identification_form, needs_gallery_message
+from parivox.data.search_columns import identification_form, needs_gallery_error
 from parivox.data.source_bytes import read_content
 from parivox.data.speakers import read_table
 from parivox.data.trial_values import bona_fide_labels, numbers
@@ -68,7 +68,7 @@ def plain_scores(
     for role in ("score", "label"):
         if role not in positions:
             if identification_form(names):
-                raise DataError(needs_gallery_message(name))
+                raise needs_gallery_error(name)
             msg = f"{name}: has no column of {role}s (found: {', '.join(names)})"
             hint = f"name it with --columns {role}=..."
             raise DataError(msg, hint)

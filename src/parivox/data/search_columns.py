@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parivox.data.columns import SPEAKER_NAMES, plain_name
+from parivox.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,9 +51,8 @@ def identification_form(names: Iterable[str]) -> str:
     return DECISIONS if has_speaker and plain_names & {*ROLE_NAMES["predicted_speaker"]} else ""
 
 
-def needs_gallery_message(name: str) -> str:
-    """Return the sentence that a file of searches needs to know who is enrolled."""
-    return (
-        f"{name}: identification needs the enrolled persons; give parivox audit --gallery "
-        "watchlist.csv"
-    )
+def needs_gallery_error(name: str) -> DataError:
+    """Return the error that a file of searches needs to know who is enrolled."""
+    msg = f"{name}: identification needs the enrolled persons"
+    hint = "give parivox audit --gallery watchlist.csv"
+    return DataError(msg, hint)

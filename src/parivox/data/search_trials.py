@@ -49,11 +49,9 @@ def with_probe_speakers(
     named = sorted({name for searches in lists for name in searches.speakers if name})
     if not named or not speakers.choose_id_column(pl.Series(named, dtype=pl.String)):
         names = ", ".join(named[:2]) or "none"
-        msg = (
-            f"{speakers.name}: contains none of the speakers of the probes ({names}); name its id "
-            "column with --id, or give their table"
-        )
-        raise DataError(msg)
+        msg = f"{speakers.name}: contains none of the speakers of the probes ({names})"
+        hint = "name its id column with --id, or give their table"
+        raise DataError(msg, hint)
     unlisted = {*named} - {*speakers.ids}
     return speakers.with_unlisted([*sorted(unlisted), NOBODY]), unlisted
 
@@ -152,15 +150,14 @@ def failed_searches(searches: SearchList, failures: Failures) -> NDArray[np.bool
         If an enrolment failed, who then belongs into no gallery, or a recording is no search.
     """
     if len(failures.enrol):
-        msg = (
-            f"{failures.name}: {failures.enrol[0]!r} failed at the stage enrol; leave the person "
-            "out of the gallery instead"
-        )
-        raise DataError(msg)
+        msg = f"{failures.name}: {failures.enrol[0]!r} failed at the stage enrol"
+        hint = "leave the person out of the gallery instead"
+        raise DataError(msg, hint)
     unknown = failures.acquire.filter(~failures.acquire.is_in([*searches.ids]))
     if len(unknown):
-        msg = f"{failures.name}: {unknown[0]!r} is no search of {searches.name}; correct the id"
-        raise DataError(msg)
+        msg = f"{failures.name}: {unknown[0]!r} is no search of {searches.name}"
+        hint = "correct the id"
+        raise DataError(msg, hint)
     return pl.Series(searches.ids, dtype=pl.String).is_in(failures.acquire.implode()).to_numpy()
 
 

@@ -31,7 +31,7 @@ from parivox.data.formats.format import CERTAIN_FIT, FORMATS, POSSIBLE_FIT, Form
 from parivox.data.formats.headerless import HEADERLESS, headerless, text_sample
 from parivox.data.formats.jsonl import JSONL
 from parivox.data.formats.xlsx import XLSX
-from parivox.data.search_columns import identification_form, needs_gallery_message
+from parivox.data.search_columns import identification_form, needs_gallery_error
 from parivox.data.source_bytes import FileRows, distinct_names, read_content
 from parivox.errors import ConfigError, DataError
 
@@ -241,7 +241,7 @@ def _unknown_format_error(content: SourceBytes, columns: RequestedColumns) -> Da
     lines = text_sample(content.head)
     names, _, _ = read_header(content)
     if identification_form(names):
-        return DataError(needs_gallery_message(content.name))
+        return needs_gallery_error(content.name)
     names_text = ", ".join(repr(name[:40]) for name in names[:8])
     if lines.has_unknown_header:
         msg = f"{content.name}: its columns {names_text} have no known names"

@@ -79,11 +79,9 @@ def _scan_scores(content: SourceBytes, columns: RequestedColumns) -> Scan:
             yield replace(chunk, frame=chunk.frame.with_columns(score=score))
         if not has_scores:
             other = next(column for column in _SCORE_COLUMNS[::-1] if column != score_column)
-            msg = (
-                f"{content.name}, column {score_column!r}: contains no scores; name another, "
-                f"--columns score={other}"
-            )
-            raise DataError(msg)
+            msg = f"{content.name}, column {score_column!r}: contains no scores"
+            hint = f"name another, --columns score={other}"
+            raise DataError(msg, hint)
 
     # scores of other systems are nothing to group trials by
     ignored = tuple(column for column in scan.ignored if column not in _SCORE_COLUMNS)
@@ -105,9 +103,10 @@ def _scan_key(content: SourceBytes, columns: RequestedColumns) -> Scan:
                 row = labels.row(contradictory[0], named=True)
                 msg = (
                     f"{content.name}, row {rows[contradictory[0]]}: cm-label is {row['cm']!r} and "
-                    f"asv-label {row['asv']!r}; correct one of them"
+                    f"asv-label {row['asv']!r}"
                 )
-                raise DataError(msg)
+                hint = "correct one of them"
+                raise DataError(msg, hint)
             yield chunk
 
     return replace(scan, chunks=chunks)
@@ -177,8 +176,9 @@ def _recordings(content: SourceBytes) -> NamedColumns:
 
 
 def _refuse_recordings(content: SourceBytes, columns: RequestedColumns) -> Scan:  # noqa: ARG001 - as scans of other formats
-    msg = f"{content.name}: is a table of recordings; give it with --utterances"
-    raise DataError(msg)
+    msg = f"{content.name}: is a table of recordings"
+    hint = "give it with --utterances"
+    raise DataError(msg, hint)
 
 
 RECORDING_TABLE = Format(

@@ -13,7 +13,7 @@ from parivox.core.counts import SPOOF
 from parivox.data.cell_words import LABELS
 from parivox.data.columns import column_positions
 from parivox.data.content_roles import MAX_ROWS, roles_by_content
-from parivox.data.search_columns import identification_form, needs_gallery_message
+from parivox.data.search_columns import identification_form, needs_gallery_error
 from parivox.errors import DataError
 from parivox.frozen import frozen
 
@@ -258,7 +258,7 @@ def scan_named_columns(
 ) -> Scan:
     """Return the trials of a table whose columns have names."""
     if not columns.by_role and identification_form(table.names):
-        raise DataError(needs_gallery_message(name))
+        raise needs_gallery_error(name)
     positions = column_positions(table.names, columns, name)
     content_roles = _content_roles(table, positions, columns)
     if content_roles:
