@@ -364,6 +364,21 @@ def test_contradictory_files_are_refused_in_one_sentence(name, tmp_path):
     assert str(refusal.value).startswith("searches.csv")
 
 
+def test_formats_and_columns_may_be_named(tmp_path):
+    file = tmp_path / "searches.csv"
+    text = VECTORS["O10.1_format_candidates"]["inputs"]["text"]
+    file.write_text(text.replace("candidate", "hit"), encoding="utf-8")
+    gallery = read_gallery("anna,ben")
+    searches = read_searches(file, gallery, format="delimited", columns={"candidate": "hit"})
+    assert searches.searches.n_mated == 1
+    text = "enrol,test,who,score\nanna,p1,anna,2.5\nben,p1,anna,0.5\n"
+    file.write_text(text, encoding="utf-8")
+    searches = read_searches(file, gallery, columns={"test_speaker": "who"})
+    assert searches.speakers == ("anna",)
+    with pytest.raises(ConfigError, match="is not known"):
+        read_searches(file, gallery, format="nothing")
+
+
 def test_a_missing_pair_may_exclude_its_search(tmp_path):
     file = tmp_path / "scores.csv"
     text = VECTORS["O10.4_refused"]["inputs"]["texts"]["pair missing in a full score list"]

@@ -15,7 +15,7 @@ import polars as pl
 
 from parivox.core.identification import NO_MATE, Searches
 from parivox.data.columns import RequestedColumns, plain_name
-from parivox.data.formats import scan
+from parivox.data.formats import FORMATS, scan
 from parivox.data.formats.format import location
 from parivox.data.gallery import NOBODY_WORDS
 from parivox.data.recordings import read_utterances
@@ -36,6 +36,8 @@ SCORES = "scores"
 """Form of a full score list; those of other files are in `parivox.data.search_columns`."""
 UNKNOWN_WORDS = "unknown"
 """The key in ``--columns`` of the user's own words for no one."""
+_TRIAL_ROLES = frozenset({"enrol", "test", "enrol_speaker", "test_speaker", "label"})
+"""Roles that a user names in a full score list only."""
 _ROLE_ALIASES = {"true_speaker": "probe_speaker", "file": "search"}
 """Other names of roles in ``--columns``."""
 
@@ -128,29 +130,31 @@ def read_searches(
     nobody = NOBODY_WORDS | {
         word.strip().lower() for word in columns.pop(UNKNOWN_WORDS, "").split("|") if word
     }
-    is_score_format = format not in (None, "csv", "tsv")
-    if not is_score_format and not {"enrol", "test"} & columns.keys():
+    table_error: DataError | None = None
+    if format is not None and format not in FORMATS:
+        msg = f"--scores-format {format!r} is not known; choose from {', '.join(FORMATS)}"
+        raise ConfigError(msg)
+    may_have_names = format is None or FORMATS[format].table is not None
+    if may_have_names and not _TRIAL_ROLES & columns.keys():
         requested = {_ROLE_ALIASES.get(role, role): column for role, column in columns.items()}
-        table = _named_table(source)
-        if table is not None:
-            rows, name, provenance = table
+        try:
+            rows, name, provenance = read_table(source, "scores")
+        except DataError as error:
+            table_error = error
+        else:
             found_columns = _columns_of_roles(rows, requested, name)
             if "candidate" in found_columns or "predicted_speaker" in found_columns:
                 sign = -1.0 if are_distances else 1.0
                 reader = _Rows(rows, name, found_columns, gallery, nobody, provenance, sign)
                 return reader.candidate_lists() if reader.has("candidate") else reader.decisions()
-    scanned = scan(source, columns=RequestedColumns(columns), format=format, name="scores")
+    try:
+        scanned = scan(source, columns=RequestedColumns(columns), format=format, name="scores")
+    except DataError:
+        if table_error is not None:  # which is about the rows, not about what they may be
+            raise table_error from None
+        raise
     rows = _scored_pairs(scanned, gallery, are_distances=are_distances)
     return _full_scores(scanned, rows, gallery, utterances, conflicts, nobody)
-
-
-def _named_table(source: Any) -> tuple[pl.DataFrame, str, dict[str, Any]] | None:
-    """Return a table whose columns have names; None if the source is none."""
-    try:
-        rows, name, provenance = read_table(source, "scores")
-    except DataError:  # the reader of trials says what is wrong, if it cannot read them either
-        return None
-    return rows, name, provenance
 
 
 def _columns_of_roles(

@@ -56,12 +56,16 @@ def search_sizes(audit: Audit) -> Iterator[str]:
         of_system = f"{name}: " if len(systems) > 1 else ""
         unknown = ""
         if counts["unknown"]:
-            unknown = f" and {count_text(counts['unknown'])} searches of unknown speakers"
+            unknown = f" and {_searches_text(counts['unknown'])} of unknown speakers"
         yield (
-            f"{of_system}{count_text(counts['searches'])} searches "
+            f"{of_system}{_searches_text(counts['searches'])} "
             f"({count_text(counts['mated'])} mated, {count_text(counts['nonmated'])} non-mated) of "
             f"{count_of(counts['speakers'], 'speaker')}{unknown} against {gallery_text(audit)}"
         )
+
+
+def _searches_text(n_searches: int) -> str:
+    return f"{count_text(n_searches)} {'search' if n_searches == 1 else 'searches'}"
 
 
 def threshold_text(audit: Audit, points: Sequence[Row]) -> str:
