@@ -235,8 +235,9 @@ def test_attacks_add_up_to_the_rates_of_groups(seed):
         assert rows[row["group"], ""]["value"] == row["value"]
 
 
-def test_an_audit_with_attacks_is_saved_and_loaded(audit, tmp_path):
+def test_an_audit_with_attacks_is_saved_and_loaded(audit, tmp_path, follows_schema):
     audit.save(tmp_path / "audit")
+    follows_schema(audit.to_dict())
     loaded = pv.load(tmp_path / "audit")
     assert loaded.attacks.rows() == audit.attacks.rows()
     assert "other_version" not in loaded.record

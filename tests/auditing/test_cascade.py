@@ -79,8 +79,10 @@ def test_both_systems_accept_a_trial():
     )
 
 
-def test_target_trials_that_each_stage_rejects_are_counted_by_group():
-    rows = audited().data.subset(source="countermeasure").rows()
+def test_target_trials_that_each_stage_rejects_are_counted_by_group(follows_schema):
+    audit = audited()
+    follows_schema(audit.to_dict())
+    rows = audit.data.subset(source="countermeasure").rows()
     counts = {(row["group"], row["item"]): row["count"] for row in rows}
     first, second = (
         f"target_trials_rejected_by_{name}" for name in ("countermeasure", "verification")
