@@ -246,7 +246,7 @@ class _TrialInspector:
         if "label" not in self.scan.columns:
             return np.full(len(chunk), -1, dtype=np.int8)
         codes_of_audit = self._try(labels, chunk)
-        if "label" in self.scan.by_content:
+        if self.scan.by_content == ("label",):  # the only role that is left open
             words = _cell_text(chunk["label"]).str.strip_chars().drop_nulls()
             self.label_words |= dict.fromkeys(words.unique(maintain_order=True).to_list())
         if codes_of_audit is not None:
@@ -312,7 +312,8 @@ class _TrialInspector:
 
     def _label_recipe(self) -> dict[str, str]:
         """Return the column of labels that no name tells, and what its words mean."""
-        if not self.label_words:
+        classes = {LABELS[word.lower()] for word in filter(is_label, self.label_words)}
+        if SPOOF not in classes:
             return {}
         words_by_class: dict[str, list[str]] = {}
         for word in filter(is_label, self.label_words):
