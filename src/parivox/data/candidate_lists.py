@@ -132,8 +132,9 @@ def read_searches(
     }
     table_error: DataError | None = None
     if format is not None and format not in FORMATS:
-        msg = f"--scores-format {format!r} is not known; choose from {', '.join(FORMATS)}"
-        raise ConfigError(msg)
+        msg = f"--scores-format {format!r} is not known"
+        hint = f"choose from {', '.join(FORMATS)}"
+        raise ConfigError(msg, hint)
     may_have_names = format is None or FORMATS[format].table is not None
     if may_have_names and not _TRIAL_ROLES & columns.keys():
         requested = {_ROLE_ALIASES.get(role, role): column for role, column in columns.items()}
