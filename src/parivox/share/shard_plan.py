@@ -78,7 +78,16 @@ _MAX_SHARDS = 100_000
 """The most that a plan can have."""
 _MAX_DESCRIBED_FILES = 3
 """Files of one shard that its description names."""
-_WHOLE_LIST_OPTIONS = ("trials", "compare", "standardise", "trial_table", "metrics", "thresholds")
+_WHOLE_LIST_OPTIONS = (
+    "trials",
+    "compare",
+    "standardise",
+    "trial_table",
+    "metrics",
+    "thresholds",
+    "cm",
+    "cm_threshold",
+)
 """Options that take all trials at once."""
 
 
