@@ -142,7 +142,7 @@ def test_a_file_holds_a_tally_and_no_id(tmp_path):
     assert again.thresholds.tolist() == THRESHOLDS.tolist()
     assert again.shared_properties() == counts.shared_properties()
     assert again.score_keys.tolist() == counts.score_keys.tolist()
-    with pytest.raises(ConfigError, match="two files of speaker counts are of the same trials"):
+    with pytest.raises(ConfigError, match="two files of speaker counts contain the same trials"):
         again + counts
     assert not any(word in file.read_bytes() for word in (b"a/e0", b"c/t1"))
     assert [*tmp_path.iterdir()] == [file]

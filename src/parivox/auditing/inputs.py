@@ -91,7 +91,7 @@ def check_trials_shared(scores: Any, trial_sets: Sequence[TrialSet]) -> None:
 def sources_by_name(scores: Any) -> dict[tuple[str, str], Any]:
     """Score sources by system and list."""
     if isinstance(scores, (list, tuple)) and not scores:
-        msg = "scores: are an empty list"
+        msg = "scores: the list is empty"
         hint = "name at least one file"
         raise ConfigError(msg, hint)
     if isinstance(scores, Mapping) and all(map(_is_named, scores.items())):
