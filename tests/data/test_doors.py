@@ -505,7 +505,7 @@ def test_files_of_kaldi_that_tell_no_speakers_ask_for_their_folder(kaldi):
             pv.audit(kaldi / "scores", utterances=folder / name, trials=kaldi / "trials")
         (inspected_file,) = inspect(folder / name).files
         assert inspected_file.own == "a file of Kaldi's"
-        assert inspected_file.problems[0].endswith(f"; give the folder, as --utterances {folder}")
+        assert inspected_file.problems[0].endswith(f"; give the folder, as utterances {folder}")
     (folder / "text").write_text("utterance speaker\na b\n")
     assert not inspect(folder / "text").files[0].problems
 
