@@ -563,3 +563,94 @@ def test_rates_by_person_are_all_that_a_household_shows():
     assert "2/20, all of unknown speakers" in words
     assert "▲" not in words
     assert rate(audit, "fpir", grouping="all")["speakers"] == 0
+
+
+# --- what audits of searches refuse -------------------------------------------------------------
+
+DECIDED = {
+    "file": ["p1", "p2", "p3"],
+    "true_speaker": ["anna", "ben", "guest"],
+    "predicted_speaker": ["anna", "anna", "unknown"],
+}
+AGES = {"id": ["anna", "ben"], "age": ["x", "y"]}
+LISTED = {
+    "search": ["p1", "p1", "p2", "p2", "p3", "p3"],
+    "probe_speaker": ["anna"] * 2 + ["ben"] * 2 + ["guest"] * 2,
+    "candidate": ["ben", "anna"] * 3,
+    "score": [2.0, 1.0] * 3,
+}
+
+
+def test_a_list_of_persons_without_a_header_is_refused(tmp_path):
+    file = tmp_path / "gallery.csv"
+    for header, is_known in (("person", True), ("speaker", True), ("anna", False)):
+        file.write_text(f"{header}\nben\ncarl\n", encoding="utf-8")
+        if is_known:
+            assert read_gallery(file).persons == ("ben", "carl")
+            continue
+        with pytest.raises(DataError, match=r"has no column 'person' \(found: anna\)") as refusal:
+            read_gallery(file)
+        assert "header line person" in refusal.value.hint
+
+
+@pytest.mark.parametrize(
+    ("column", "cells"),
+    [
+        ("label", ["target", "spoof", "target"]),
+        ("attack", ["-", "A01", ""]),
+        ("spoof", ["0", "1", "0"]),
+    ],
+)
+@pytest.mark.parametrize("place", ["decisions", "scores", "utterances"])
+def test_spoofed_probes_are_refused(column, cells, place):
+    if (column, place) == ("label", "utterances"):
+        pytest.skip("a label is of a trial")
+    scores, utterances = pl.DataFrame(DECIDED), None
+    if place == "decisions":
+        scores = scores.with_columns(pl.Series(column, cells))
+    elif place == "scores":
+        pairs = {"enrol": LISTED["candidate"], "test": LISTED["search"], "score": LISTED["score"]}
+        pairs |= {"test_speaker": LISTED["probe_speaker"]}
+        scores = pl.DataFrame(pairs | {column: [cell for cell in cells for _ in range(2)]})
+    else:
+        utterances = {"utterance": DECIDED["file"], column: cells}
+    with pytest.raises(DataError, match="identification with spoof trials is not covered"):
+        pv.audit(scores, AGES, gallery="anna,ben", by="age", utterances=utterances)
+
+
+def test_probes_of_bona_fide_speech_may_say_so():
+    audit = pv.audit(
+        pl.DataFrame(DECIDED | {"attack": ["-"] * 3}), AGES, gallery="anna,ben", by="age"
+    )
+    assert rate(audit, "fnir", grouping="all")["trials"] == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"cm": {"recording": ["p1"], "score": [1.0]}}, "cannot be used with"),
+        ({"cm_threshold": "0.5"}, "cannot be used with"),
+        ({"utterances": {"utterance": ["p1"], "speaker": ["anna"]}}, "tells speakers only"),
+    ],
+)
+def test_options_without_effect_on_searches_are_refused(options, words):
+    with pytest.raises(ConfigError, match=words):
+        pv.audit(pl.DataFrame(DECIDED), AGES, gallery="anna,ben", by="age", **options)
+
+
+def test_higher_ranks_do_not_split_misses(tmp_path):
+    for rank, is_split in ((1, True), (2, False)):
+        audit = pv.audit(
+            pl.DataFrame(LISTED),
+            AGES,
+            gallery="anna,ben",
+            by="age",
+            rank=rank,
+            operating_points="threshold=0",
+        )
+        audit.report(tmp_path / "page.html")
+        page = (tmp_path / "page.html").read_text(encoding="utf-8")
+        for words in (page, " ".join(str(audit).split())):
+            assert ("as another person" in words.lower()) == is_split
+        assert ("Not recognised" in page) == is_split
+        assert bool(measure(audit, "wrong_of_person")) == is_split

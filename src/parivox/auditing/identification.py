@@ -21,11 +21,11 @@ from parivox.auditing.options import parse_minimums
 from parivox.auditing.result import system_name
 from parivox.auditing.schema import TABLES, TableBuilder
 from parivox.core.measures import BOTH, IDENTIFICATION_RATES
-from parivox.data.candidate_lists import SearchList, read_searches
+from parivox.data.candidate_lists import SCORES, SearchList, read_searches
 from parivox.data.gallery import read_gallery
-from parivox.data.recordings import read_failures, read_utterances
+from parivox.data.recordings import SpeakerPattern, read_failures, read_utterances
 from parivox.data.requested_groupings import make_groupings
-from parivox.data.search_columns import DECISIONS
+from parivox.data.search_columns import DECISIONS, check_bona_fide
 from parivox.data.search_trials import (
     are_in_one_gallery,
     failed_searches,
@@ -54,13 +54,14 @@ if TYPE_CHECKING:
     from parivox.data.gallery import Gallery
     from parivox.data.grouping import Grouping
     from parivox.data.groups_file import GroupsFile
+    from parivox.data.recordings import Utterances
     from parivox.data.trial_set import TrialSet
 
 _SEARCH_RATES = {trial_rate: rate for rate, trial_rate in IDENTIFICATION_RATES.items()}
 _UNUSABLE_OPTIONS = (
     "trials", "models", "only", "allocate", "thresholds", "threshold_from", "cost",
     "eer", "rule", "alpha", "sweep", "llr", "llr_base", "attempts", "standardise", "compare",
-    "compat", "trial_table", "metrics", "within",
+    "compat", "trial_table", "metrics", "within", "cm", "cm_threshold",
 )  # fmt: skip
 """Options that mean nothing, or nothing yet, for searches."""
 _DEFAULT_POINT = "fpir=0.01"
@@ -201,6 +202,8 @@ def read_grouped_searches(
             speakers = read_speakers(options.speakers, id=options.id, conflicts=options.conflicts)
         speakers, unlisted = with_probe_speakers(speakers, lists.values())
     utterances = None if options.utterances is None else read_utterances(options.utterances)
+    if utterances is not None:
+        _check_utterances(utterances, lists)
     trial_sets = []
     for (system, list_), searches in lists.items():
         with stage("checking the searches"):
@@ -261,6 +264,24 @@ def _read_lists(
             )
         _check_rank(lists[system, list_], options.rank)
     return lists
+
+
+def _check_utterances(utterances: Utterances, lists: Mapping[tuple[str, str], SearchList]) -> None:
+    """Refuse a table that adds nothing to the searches, or has attacks on probes."""
+    has_attributes = (
+        utterances.names_attributes
+        if isinstance(utterances, SpeakerPattern)
+        else utterances.attributes.width > 0
+    )
+    if not has_attributes and all(each.form != SCORES for each in lists.values()):
+        msg = "--utterances: tells speakers only, and the searches tell these themselves"
+        hint = "leave it out, or add attributes of the recordings"
+        raise ConfigError(msg, hint)
+    if isinstance(utterances, SpeakerPattern):
+        return
+    probes = {probe for searches in lists.values() for probe in searches.ids}
+    is_probe = utterances.table["utterance"].is_in([*probes])
+    check_bona_fide(utterances.attributes.filter(is_probe), utterances.name)
 
 
 def _leave_failed_out(
@@ -787,7 +808,10 @@ class _SearchMeasures:
             key=lambda counts: counts[3] if names_persons else (-counts[0] / counts[2], -counts[1])
         )
         for number, (n_missed, n_wrong, n_mated, name) in enumerate(persons, 1):
-            for measure, n_errors in (("fnir_of_person", n_missed), ("wrong_of_person", n_wrong)):
+            errors = {"fnir_of_person": n_missed, "wrong_of_person": n_wrong}
+            if self.options.rank > 1:  # another person first is no miss then
+                del errors["wrong_of_person"]
+            for measure, n_errors in errors.items():
                 self._row(
                     measure,
                     grouping="all",

@@ -19,7 +19,7 @@ from parivox.data.formats import FORMATS, scan
 from parivox.data.formats.format import location
 from parivox.data.gallery import NOBODY_WORDS
 from parivox.data.recordings import read_utterances
-from parivox.data.search_columns import CANDIDATES, DECISIONS, ROLE_NAMES
+from parivox.data.search_columns import CANDIDATES, DECISIONS, ROLE_NAMES, check_bona_fide
 from parivox.data.speakers import read_table
 from parivox.errors import ConfigError, DataError, name_hint
 from parivox.frozen import frozen
@@ -143,6 +143,7 @@ def read_searches(
         except DataError as error:
             table_error = error
         else:
+            check_bona_fide(rows.drop("row"), name)
             found_columns = _columns_of_roles(rows, requested, name)
             if "candidate" in found_columns or "predicted_speaker" in found_columns:
                 sign = -1.0 if are_distances else 1.0
@@ -442,7 +443,8 @@ def _scored_pairs(scanned: Scan, gallery: Gallery, *, are_distances: bool) -> pl
             )
             hint = f"name it with --columns {role}=..."
             raise DataError(msg, hint)
-    roles = [role for role in ("enrol", "test", "score", "test_speaker") if role in scanned.columns]
+    names = ("enrol", "test", "score", "test_speaker", "label", "attack")
+    roles = [role for role in names if role in scanned.columns]
     rows = pl.concat(
         [
             chunk.frame.select(pl.col(roles).cast(pl.String).str.strip_chars()).with_columns(
@@ -451,6 +453,7 @@ def _scored_pairs(scanned: Scan, gallery: Gallery, *, are_distances: bool) -> pl
             for chunk in scanned.chunks()
         ]
     )
+    check_bona_fide(rows.drop("row"), scanned.name)
     score = rows["score"].cast(pl.Float64, strict=False)
     wrong = (~score.is_finite().fill_null(value=False)).arg_true()
     if len(wrong):

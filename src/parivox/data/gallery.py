@@ -69,12 +69,10 @@ def read_gallery(source: Any) -> Gallery:
     table, name, provenance = read_table(source, "gallery")
     columns = {plain_name(column): column for column in table.columns if column != "row"}
     person = next((columns[known] for known in PERSON_NAMES if known in columns), "")
-    if not person and len(columns) == 1:
-        (person,) = columns.values()
-    if not person:
+    if not person:  # one column of another name may be a list of persons without a header
         found = ", ".join(columns.values())
-        msg = f"{name}: has no column of enrolled persons (found: {found})"
-        hint = "call it person"
+        msg = f"{name}: has no column 'person' (found: {found})"
+        hint = "call the column of enrolled persons so, or add a header line person"
         raise DataError(msg, hint)
     roles = {"person": person}
     roles |= {role: columns[role] for role in ("gallery", "model") if role in columns}

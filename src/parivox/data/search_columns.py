@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parivox.data.columns import SPEAKER_NAMES, plain_name
+from parivox.core.counts import SPOOF
+from parivox.data.cell_words import LABELS, NO_ATTACK_WORDS
+from parivox.data.columns import ALIASES, SPEAKER_NAMES, plain_name
 from parivox.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    import polars as pl
 
 CANDIDATES, DECISIONS = "candidates", "decisions"
 """Forms of a file of searches that its columns show."""
@@ -28,6 +32,9 @@ ROLE_NAMES: dict[str, tuple[str, ...]] = {
     "gallery": ("gallery",),
 }  # fmt: skip
 """Names of the columns of searches by role, the surest first, in `plain_name` spelling."""
+
+_SPOOF_WORDS = [word for word, label in LABELS.items() if label == SPOOF]
+_SPOOF_NAMES = ("spoof", "spoofed", "isspoof")
 
 
 def identification_form(names: Iterable[str]) -> str:
@@ -49,6 +56,32 @@ def identification_form(names: Iterable[str]) -> str:
         return CANDIDATES
     has_speaker = bool(plain_names & {*_TRUE_SPEAKERS})
     return DECISIONS if has_speaker and plain_names & {*ROLE_NAMES["predicted_speaker"]} else ""
+
+
+def check_bona_fide(table: pl.DataFrame, name: str) -> None:
+    """Refuse spoofed probes: by a label, an attack, or a column spoof.
+
+    Raises
+    ------
+    DataError
+        If a row is of spoofed speech.
+    """
+    for column in table.columns:
+        plain, cells = plain_name(column), table[column].drop_nulls()
+        words = cells.str.to_lowercase()
+        if plain in ALIASES["attack"] or plain in _SPOOF_NAMES:
+            is_spoofed = ~words.is_in([*NO_ATTACK_WORDS, "false"])
+        elif plain in ALIASES["label"]:
+            is_spoofed = words.is_in(_SPOOF_WORDS)
+        else:
+            continue
+        if is_spoofed.any():
+            msg = (
+                f"{name}, column {column!r}: identification with spoof trials is not covered "
+                f"(found: {cells.filter(is_spoofed)[0]})"
+            )
+            hint = "leave out the searches of spoofed recordings"
+            raise DataError(msg, hint)
 
 
 def needs_gallery_error(name: str) -> DataError:

@@ -159,14 +159,14 @@ def rate_details(audit: Audit, metric: str, row: Row, error_counts: str) -> str:
     """Return the errors and searches behind a rate, where nothing else is said of it.
 
     Missed searches that name another person stand apart: only in these does somebody else's account
-    or data come into play. `row` names the cell.
+    or data come into play. At higher ranks, another person first is no miss. `row` names the cell.
     """
     if not conditions(audit)["rates_only"] or not error_counts:
         return ""
     filters = {
         name: row[name] for name in ("system", "list", "grouping", "group", "operating_point")
     }
-    if metric == "fnir":
+    if metric == "fnir" and conditions(audit)["rank"] == 1:
         wrong = measure_rows(audit, "wrong_person", **filters)
         if wrong and wrong[0]["errors"] is not None:
             return f"{error_counts}; {count_text(wrong[0]['errors'])} as another person"

@@ -8,6 +8,7 @@ from parivox.facts import Fact
 from parivox.report.audit_queries import located_points, scopes, system_label, systems
 from parivox.report.catalogue import fact_text
 from parivox.report.identification import (
+    conditions,
     gallery_text,
     measure_rows,
     rank_text,
@@ -53,7 +54,12 @@ def rate_sheets(audit: Audit) -> list[Sheet]:
 
 
 def miss_sheets(audit: Audit) -> list[Sheet]:
-    """Return why mated searches are missed at rank 1: nobody returned, or another person."""
+    """Return why mated searches are missed at rank 1: nobody returned, or another person.
+
+    Empty at higher ranks, where another person first is no miss.
+    """
+    if conditions(audit)["rank"] > 1:
+        return []
     sheets = [
         _measure_sheet(
             audit,
@@ -260,19 +266,23 @@ def person_sheets(audit: Audit) -> list[Sheet]:
         rows = measure_rows(audit, "fnir_of_person", **filters)
         if not rows:
             continue
+        has_parts = conditions(audit)["rank"] == 1
+        parts = "; another person’s profile was used, or nobody was recognised" if has_parts else ""
+        part_heads = ("As another person", "Not recognised") if has_parts else ()
         sheet = Sheet.with_heads(
-            f"Missed identifications by person; another person’s profile was used, or nobody was "
-            f"recognised ({label})",
-            ("Person", "Missed", "As another person", "Not recognised", "Searches"),
+            f"Missed identifications{rank_text(audit)} by person{parts} ({label})",
+            ("Person", "Missed", *part_heads, "Searches"),
         )
         for row in rows:
-            wrong = measure_rows(audit, "wrong_of_person", **filters, rank=row["rank"])
-            n_wrong = wrong[0]["errors"] if wrong else 0
+            n_of_parts: tuple[int, ...] = ()
+            if has_parts:
+                wrong = measure_rows(audit, "wrong_of_person", **filters, rank=row["rank"])
+                n_wrong = wrong[0]["errors"] if wrong else 0
+                n_of_parts = (n_wrong, row["errors"] - n_wrong)
             sheet.add(
                 row["person"] or f"No. {row['rank']}",
                 count_text(row["errors"]),
-                count_text(n_wrong),
-                count_text(row["errors"] - n_wrong),
+                *map(count_text, n_of_parts),
                 count_text(row["trials"]),
             )
         sheets.append(sheet)
