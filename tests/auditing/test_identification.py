@@ -654,3 +654,47 @@ def test_higher_ranks_do_not_split_misses(tmp_path):
             assert ("as another person" in words.lower()) == is_split
         assert ("Not recognised" in page) == is_split
         assert bool(measure(audit, "wrong_of_person")) == is_split
+
+
+@pytest.mark.parametrize("options", [{"limits": "fpir=5%"}, {"speaker_ids": "offenders"}])
+def test_options_that_need_intervals_are_refused_where_there_are_rates_only(options):
+    with pytest.raises(ConfigError, match="have rates only; leave out") as refusal:
+        pv.audit(pl.DataFrame(DECIDED), AGES, gallery="anna,ben", by="age", **options)
+    assert "no-intervals" not in str(refusal.value)
+
+
+def test_few_expected_false_positives_are_told(audit):
+    (row,) = audit.data.subset(item="few_false_positives_expected").rows()
+    (point,) = measure(audit, "selectivity", grouping="all")
+    assert (row["count"], row["value"]) == (point["trials"], pytest.approx(0.2 * point["trials"]))
+    shorts = [caveat.short for caveat in overview.overview(audit).caveats]
+    assert "few false positives expected at the operating point" in shorts
+    at_threshold = audited(operating_points="threshold=1")
+    assert not len(at_threshold.data.subset(item="few_false_positives_expected"))
+
+
+def test_the_page_has_a_row_of_unknown_speakers(tmp_path):
+    audit = pv.audit(pl.DataFrame(DECIDED), AGES, gallery="anna,ben", by="age")
+    (row,) = measure(audit, "fpir_of_unknown")
+    assert (row["errors"], row["trials"]) == (0, 1)
+    audit.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "unknown speakers (in no group)" in page
+    assert "1 search of unknown speakers" in page
+    assert "1 search is of speakers without an id" in page
+
+
+def test_the_page_names_the_sampling_unit_and_households(audit, tmp_path):
+    decisions, people, gallery = households([4] * 12)
+    of_households = pv.audit(decisions, people, gallery=gallery, by="age", replicates=50)
+    for each, unit in ((of_households, "galleries"), (audit, "probe speakers")):
+        each.report(tmp_path / "page.html")
+        page = (tmp_path / "page.html").read_text(encoding="utf-8")
+        assert f"intervals treat {unit} as the sampling unit" in page
+    listed = pv.audit(
+        pl.DataFrame(LISTED), AGES, gallery="anna,ben", by="age", operating_points="threshold=0"
+    )
+    decided = pv.audit(pl.DataFrame(DECIDED), AGES, gallery="anna,ben", by="age")
+    assert "household" in str(decided)
+    assert "record at least 10 speakers in each group" in " ".join(str(listed).split())
+    assert "household" not in str(listed)

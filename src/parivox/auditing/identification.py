@@ -10,14 +10,15 @@ smaller gallery would have given.
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from parivox.auditing.inputs import GroupedTrials, requested_attributes
-from parivox.auditing.operating_points import DEPLOYED
-from parivox.auditing.options import parse_minimums
+from parivox.auditing.operating_points import DEPLOYED, MIN_EXPECTED_ERRORS
+from parivox.auditing.options import interval_flags, parse_minimums
 from parivox.auditing.result import system_name
 from parivox.auditing.schema import TABLES, TableBuilder
 from parivox.core.measures import BOTH, IDENTIFICATION_RATES
@@ -118,6 +119,7 @@ class GroupedSearches(NamedTuple):
         options = replace(self.options, orientation="similarity")
         reason = self._missing_units_reason() if options.intervals else ""
         if reason:
+            _check_rates_suffice(options, reason)
             options = replace(options, intervals=False)
         if options.operating_points is None and not any(
             searches.form == DECISIONS for searches in self.lists.values()
@@ -317,6 +319,18 @@ def _failure_counts(
     return counts
 
 
+def _check_rates_suffice(options: AuditOptions, reason: str) -> None:
+    """Refuse options that need intervals where there are rates only."""
+    flags = interval_flags(options)
+    if flags:
+        words = "too few speakers are in each group"
+        if reason == _SPEAKERS_CROSS_GALLERIES:
+            words = "some speakers are searched in several galleries"
+        msg = f"{flags[0]} needs intervals, and {words}: these searches have rates only"
+        hint = f"leave out {flags[0]}"
+        raise ConfigError(msg, hint)
+
+
 def _check_rank(searches: SearchList, rank: int) -> None:
     """Refuse a rank beyond the candidates that lists hold."""
     length = searches.searches.list_length
@@ -363,7 +377,7 @@ def identification_audit(audit: Audit, searches: GroupedSearches, options: Audit
         "offenders": _search_rates(audit.offenders),
         "meta": _joint_measures(audit.meta),
         "operating_points": _points_of_searches(audit.operating_points, thresholds),
-        "data": _search_data(audit.data, searches),
+        "data": _search_data(audit.data, searches, located_points),
         "searches": measures.table(),
     }
     tables |= {
@@ -520,8 +534,12 @@ def _points_of_searches(table: Table, thresholds: Mapping[tuple[str, str, str], 
     return Table.of(cells, TABLES["operating_points"])
 
 
-def _search_data(table: Table, searches: GroupedSearches) -> Table:
-    """Return what was read: searches and persons, and who has no group."""
+def _search_data(
+    table: Table,
+    searches: GroupedSearches,
+    points: Mapping[tuple[str, str], Mapping[str, float]],
+) -> Table:
+    """Return what was read: searches and persons, who has no group, and what is too few."""
     builder = TableBuilder(TABLES["data"])
     for (system, list_), search_list in searches.lists.items():
         array = search_list.searches
@@ -542,6 +560,18 @@ def _search_data(table: Table, searches: GroupedSearches) -> Table:
         }
         for item, count in (*counted.items(), *filter(lambda note: note[1], noticed.items())):
             builder.add(system=system, list=list_, source="scores", item=item, count=count)
+        for point in points[system, list_]:
+            rule, _, target = point.partition("=")
+            expected = float(target) * array.n_nonmated if rule == "fpir" else math.inf
+            if expected < MIN_EXPECTED_ERRORS:
+                builder.add(
+                    system=system,
+                    list=list_,
+                    source="scores",
+                    item="few_false_positives_expected",
+                    count=array.n_nonmated,
+                    value=expected,
+                )
     kept = [row for row in table.rows() if row["item"] in _KEPT_ITEMS]
     for row in kept:
         builder.add(
@@ -604,6 +634,7 @@ class _SearchMeasures:
         every_search = np.ones(len(self.list.ids), dtype=np.bool_)
         self._add_rates("all", "all", every_search)
         self._add_ranks("all", "all", every_search)
+        self._add_unknown_speakers()
         self._add_gallery_sizes()
         self._add_persons_named()
         failures = self.grouped.failures.get(self.trials.key, {})
@@ -672,6 +703,14 @@ class _SearchMeasures:
                 self._row(measure, **names, trials=n_trials, reason="lists_end_above_threshold")
             else:
                 self._row(measure, **names, errors=n_false, trials=n_trials)
+
+    def _add_unknown_speakers(self) -> None:
+        """Add the FPIR of speakers without an id, whose searches are in no group."""
+        array = self.searches.subset(np.array(self.list.speakers, dtype=object) == "")
+        if array.n_nonmated:
+            n_false = round(float(array.fpir([self.threshold])[0]) * array.n_nonmated)
+            names = {"grouping": "all", "group": "all"}
+            self._row("fpir_of_unknown", **names, errors=n_false, trials=array.n_nonmated)
 
     def _add_ranks(self, grouping: str, group: str, is_in: NDArray[np.bool_]) -> None:
         """Add the CMC, and EERs at thresholds of their own."""

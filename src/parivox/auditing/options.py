@@ -50,6 +50,15 @@ class SampleSizeMinimums:
         return fact("no_interval_below_minimum", speakers=self.inference)
 
 
+def interval_flags(options: AuditOptions) -> list[str]:
+    """Return the options that need intervals, as they are given."""
+    needing = ("compare", "limit", "attempts", "standardise", "primary")
+    flags = [f"--{name}" for name in needing if getattr(options, name)]
+    if options.speaker_ids != NEVER:
+        flags.append(f"--speaker-ids {options.speaker_ids}")
+    return flags
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options(AuditOptions):
     """Options of an audit, and what is read from them."""
@@ -88,10 +97,7 @@ class Options(AuditOptions):
 
     def _check_intervals(self) -> None:
         """Refuse what needs intervals without them."""
-        needing = ("compare", "limit", "attempts", "standardise", "primary")
-        flags = [f"--{name}" for name in needing if getattr(self, name)]
-        if self.speaker_ids != NEVER:
-            flags.append(f"--speaker-ids {self.speaker_ids}")
+        flags = interval_flags(self)
         if flags and not self.intervals:
             msg = f"{flags[0]} needs intervals"
             hint = "leave out --no-intervals"

@@ -489,7 +489,12 @@ def _full_scores(
     kept = _highest_of_each(search, person, score)
     n_repeated = int(search.size - kept.size)
     if n_repeated and not gallery.person_of_model:
-        msg = f"{scanned.name}: {n_repeated:,} pairs of a person and a probe occur twice"
+        occur = (
+            "pair of a person and a probe occurs"
+            if n_repeated == 1
+            else "pairs of a person and a probe occur"
+        )
+        msg = f"{scanned.name}: {n_repeated:,} {occur} twice"
         hint = "keep one row of each, or name the models of each person in the gallery"
         raise DataError(msg, hint)
     search, person, scores = search[kept], person[kept], score[kept]
@@ -497,10 +502,10 @@ def _full_scores(
     is_complete = np.bincount(search, minlength=len(ids)) == len(gallery.persons)
     if n_missing and conflicts == "error":
         missing = ids[int(np.flatnonzero(~is_complete)[0])]
-        msg = (
-            f"{scanned.name}: {n_missing:,} pairs of a probe and an enrolled person have no score, "
-            f"the first of probe {missing!r}"
-        )
+        have = "pair of a probe and an enrolled person has no score, that"
+        if n_missing > 1:
+            have = "pairs of a probe and an enrolled person have no score, the first"
+        msg = f"{scanned.name}: {n_missing:,} {have} of probe {missing!r}"
         hint = "complete the list, or leave these searches out with --conflicts exclude"
         raise DataError(msg, hint)
     if not is_complete.any():

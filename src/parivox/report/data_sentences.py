@@ -414,6 +414,9 @@ _COUNTED = {
     "mates_in_ties": SentenceTemplate(
         "mated searches in which another person has the score of the one sought"
     ),
+    "few_false_positives_expected": SentenceTemplate(
+        "non-mated searches, of which fewer than 30 false positives are expected"
+    ),
 }
 """What was counted, of which sentences do not depend on values."""
 CONTENTS = {

@@ -23,6 +23,8 @@ _MAX_SHARE_OF_PERSON = 0.2
 """Share of the false positives that may depend on one enrolled person without a remark."""
 _MIN_SPEAKERS = 5
 _RECOMMENDED_SPEAKERS = 10
+_MAX_HOUSEHOLD = 10
+"""Enrolled persons up to whom a gallery may be a household."""
 FEW_SPEAKERS, CROSSED_GALLERIES = "few_probe_speakers", "speakers_cross_galleries"
 """Codes of why an audit of searches has rates only."""
 
@@ -147,12 +149,20 @@ def rates_only_sentences(audit: Audit) -> list[str]:
     each = f"each group has {most}" if len(sizes) == 1 else f"no group has more than {most}"
     if sizes and max(sizes) >= _MIN_SPEAKERS:
         each = "fewer than two groups have enough speakers"
-    remedy = (
-        f"To compare groups, record at least {_RECOMMENDED_SPEAKERS} speakers in each group, from "
-        "several households: with a column gallery, the household is the sampling unit"
-    )
+    remedy = f"To compare groups, record at least {_RECOMMENDED_SPEAKERS} speakers in each group"
+    if _may_be_household(audit):
+        remedy += (
+            ", from several households: with a column gallery, the household is the sampling unit"
+        )
     needed = f"at least {_MIN_SPEAKERS} in each are needed for any comparison"
     return [f"Rates only: {each}, and {needed}", remedy]
+
+
+def _may_be_household(audit: Audit) -> bool:
+    """Return whether few persons and decisions may be of a household, not of a watch list."""
+    recorded = conditions(audit)
+    forms = {counts["form"] for counts in recorded["systems"].values()}
+    return forms == {"decisions"} and recorded["persons"] <= _MAX_HOUSEHOLD
 
 
 def rate_details(audit: Audit, metric: str, row: Row, error_counts: str) -> str:
@@ -185,32 +195,53 @@ def measure_rows(audit: Audit, measure: str, **filters: Any) -> list[Row]:
 
 _DATA_LIMITATIONS = {
     "searches_without_candidates": (
-        "searches without candidates",
+        "{searches} without candidates",
         (
-            "{n} searches returned no list. They count as missed if mated, and as no false "
-            "positive if non-mated: failures lower the FPIR"
+            "{searches} returned no list: missed if mated, no false positive if non-mated. So "
+            "failures lower the FPIR"
         ),
     ),
     "searches_of_unknown_speakers": (
-        "searches of unknown speakers",
+        "{searches} of unknown speakers",
         (
-            "{n} searches are of speakers without an id. They count in the rates of all searches, "
-            "in no group, and give no interval"
+            "{searches} {are} of speakers without an id. Such searches count in the rates of all "
+            "searches, in no group, and give no interval"
         ),
     ),
     "searches_of_unlisted_speakers": (
-        "searches of speakers outside the speaker table",
-        "{n} searches are of speakers who are not in the speaker table, and so are in no group",
+        "{searches} of speakers outside the speaker table",
+        ("{searches} {are} of speakers who are not in the speaker table, and so {are} in no group"),
     ),
     "mates_in_ties": (
-        "ties at the rank of the person sought",
+        "{ties} at the rank of the person sought",
         (
-            "In {n} mated searches another person has the same score as the one sought. The other "
-            "person counts as the first"
+            "In {mated} another person has the same score as the one sought. The other person "
+            "counts as the first"
+        ),
+    ),
+    "few_false_positives_expected": (
+        "few false positives expected at the operating point",
+        (
+            "With {nonmated}, the operating point leads to {expected:.3g} false positive "
+            "identifications at most. With fewer than 30, threshold and FPIR are uncertain"
         ),
     ),
 }
-"""What was noticed in the searches: in a few words, and in a sentence with the number."""
+"""What was noticed in the searches: in a few words, and in a sentence."""
+
+
+def _noticed_words(row: Row) -> dict[str, Any]:
+    """Return what stands in the sentences on what was noticed, in the singular or plural."""
+    n_searches = row["count"]
+    noun = "search" if n_searches == 1 else "searches"
+    return {
+        "searches": f"{count_text(n_searches)} {noun}",
+        "mated": f"{count_text(n_searches)} mated {noun}",
+        "nonmated": f"{count_text(n_searches)} non-mated {noun}",
+        "ties": count_of(n_searches, "tie"),
+        "are": "is" if n_searches == 1 else "are",
+        "expected": row["value"],
+    }
 
 
 def limitations(audit: Audit) -> Iterator[tuple[str, str, str]]:
@@ -237,8 +268,8 @@ def limitations(audit: Audit) -> Iterator[tuple[str, str, str]]:
         yield "threshold set on the audited searches", sentence, "gallery"
     for item, (short, sentence) in _DATA_LIMITATIONS.items():
         for row in audit.data.subset(item=item).rows():
-            words = count_text(row["count"])
-            yield f"{words} {short}", sentence.format(n=words), "gallery"
+            words = _noticed_words(row)
+            yield short.format_map(words), sentence.format_map(words), "gallery"
     yield from _uneven_shares(audit)
     for row in measure_rows(audit, "fpir_without_person"):
         rate = _rate_of_all(audit, row)

@@ -11,7 +11,13 @@ from parivox.report.context import HEADINGS
 from parivox.report.html.first_screen import all_groups, first_screen, template_names
 from parivox.report.html.method import method_section
 from parivox.report.html.sentences import context_caveats
-from parivox.report.identification import conditions, gallery_text, search_sizes, threshold_text
+from parivox.report.identification import (
+    conditions,
+    gallery_text,
+    search_sizes,
+    threshold_text,
+    unit_text,
+)
 from parivox.report.overview import overview
 from parivox.report.sheets import identification as sheets
 
@@ -66,6 +72,7 @@ def page_content(audit: Audit, context: Context | None) -> dict[str, Any]:
         "every": all_groups(audit, audit_overview),
         "tables": tables,
         "persons": gallery_text(audit),
+        "unit": "galleries" if unit_text(audit) == "galleries" else "probe speakers",
         "method": method,
         "said": {
             "systems": [("Searches", f"{'; '.join(search_sizes(audit))}.", [])],

@@ -13,7 +13,7 @@ from parivox.report.identification import (
     measure_rows,
     rank_text,
 )
-from parivox.report.sheets.groups import group_rates
+from parivox.report.sheets.groups import errors_over_trials, group_rates
 from parivox.report.sheets.sheet import UNDEFINED, Cell, Sheet
 from parivox.report.words import capitalised, count_text, percent_figure
 
@@ -48,9 +48,25 @@ def rate_sheets(audit: Audit) -> list[Sheet]:
         for point in (row["operating_point"] for row in located_points(audit, scope.filters)):
             for metric in audit.record["error_types"]:
                 sheet = group_rates(audit, scope.filters, metric, point)
+                if metric == "fpir":
+                    _add_unknown_speakers(audit, sheet, {**scope.filters, "operating_point": point})
                 label = f"{metric.upper()}{rank_text(audit) if metric == 'fnir' else ''} at {point}"
                 sheets.append(sheet.for_report(f"{label}, {scope.label}, {gallery_text(audit)}"))
     return sheets
+
+
+def _add_unknown_speakers(audit: Audit, sheet: Sheet, filters: Row) -> None:
+    """Add the rate of speakers without an id, who are in no group, above that of all groups."""
+    names = ("system", "list", "operating_point")
+    filters = {name: filters[name] for name in names}
+    for row in measure_rows(audit, "fpir_of_unknown", **filters):
+        cells = {
+            "group": "unknown speakers (in no group)",
+            "rate": percent_figure(row["value"]),
+            "counts": errors_over_trials(row),
+        }
+        texts = [cells.get(column.key, UNDEFINED) for column in sheet.columns]
+        sheet.rows.insert(len(sheet.rows) - sheet.sums, [Cell(text) for text in texts])
 
 
 def miss_sheets(audit: Audit) -> list[Sheet]:
