@@ -691,6 +691,7 @@ def test_the_page_names_the_sampling_unit_and_households(audit, tmp_path):
         each.report(tmp_path / "page.html")
         page = (tmp_path / "page.html").read_text(encoding="utf-8")
         assert f"intervals treat {unit} as the sampling unit" in page
+        assert f"treat {unit}, not searches, as the sampling unit" in page
     listed = pv.audit(
         pl.DataFrame(LISTED), AGES, gallery="anna,ben", by="age", operating_points="threshold=0"
     )

@@ -268,8 +268,8 @@ def limitations(audit: Audit) -> Iterator[tuple[str, str, str]]:
         yield "threshold set on the audited searches", sentence, "gallery"
     for item, (short, sentence) in _DATA_LIMITATIONS.items():
         for row in audit.data.subset(item=item).rows():
-            words = _noticed_words(row)
-            yield short.format_map(words), sentence.format_map(words), "gallery"
+            values = _noticed_words(row)
+            yield short.format_map(values), sentence.format_map(values), "gallery"
     yield from _uneven_shares(audit)
     for row in measure_rows(audit, "fpir_without_person"):
         rate = _rate_of_all(audit, row)
