@@ -699,3 +699,21 @@ def test_the_page_names_the_sampling_unit_and_households(audit, tmp_path):
     assert "household" in str(decided)
     assert "record at least 10 speakers in each group" in " ".join(str(listed).split())
     assert "household" not in str(listed)
+
+
+def test_one_missing_or_repeated_pair_is_told_in_the_singular():
+    pairs = pl.DataFrame(
+        {
+            "enrol": LISTED["candidate"],
+            "test": LISTED["search"],
+            "test_speaker": LISTED["probe_speaker"],
+            "score": LISTED["score"],
+        }
+    )
+    for rows, words in (
+        (pairs[1:], "1 pair of a probe and an enrolled person has no score, that of probe 'p1'"),
+        (pairs[2:].vstack(pairs[:1]).vstack(pairs[:2]), "1 pair of a person and a probe occurs"),
+        (pairs[2:].vstack(pairs[2:4]).vstack(pairs[:2]), "2 pairs of a person and a probe occur "),
+    ):
+        with pytest.raises(DataError, match=words):
+            read_searches(rows, read_gallery("anna,ben"))
