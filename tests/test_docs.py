@@ -170,13 +170,20 @@ def test_every_format_has_its_row(format_lines):
             assert f"| `{row_format.name}` | `{line}` | {written_by} | {takes} |" in page
 
 
+ROWS_BELOW_HEADERS = {
+    "delimited": "a/1,a/2,0.5,1\n",
+    "asvspoof5-sasv": "anna u01 0.5 0.6 0.7\n",
+    "asvspoof5-key": "anna u01 bonafide target\n",
+}
+
+
 def test_every_line_is_read_in_the_format_of_its_row(format_lines, tmp_path):
     from parivox.data.columns import RequestedColumns
     from parivox.data.formats import scan
 
     for name, line in format_lines:
         if line:
-            below = "a/1,a/2,0.5,1\n" if name == "delimited" else ""
+            below = ROWS_BELOW_HEADERS.get(name, "")
             (tmp_path / "trials").write_text(f"{line}\n{below}", encoding="utf-8")
             scan_of_line = scan(
                 tmp_path / "trials", columns=RequestedColumns(), format=None, name="trials"

@@ -809,7 +809,7 @@ def test_only_a_new_file_or_one_of_counts_is_written_to(small, tmp_path):
     made.save(tmp_path / "new.counts")
     (tmp_path / "mine.csv").write_text("a,b\n")
     for name, told in (
-        ("mine.csv", "contains no score counts"),
+        ("mine.csv", "does not contain score counts"),
         ("", "is a folder"),
         ("no/x", "written"),
     ):

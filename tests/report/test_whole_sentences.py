@@ -97,6 +97,7 @@ ASK_FOR_KEYS = {
     "report/html/first_screen.py": {"_legend"},
     "report/html/groups.py": {"_grades_text"},
     "report/html/method.py": {"_deployment", "_flat_texts"},
+    "report/identification.py": {"_point_text", "limitations"},
     "report/inspection.py": {"_file_headline", "_labels_text"},
     "report/labels.py": {"_AuditLabels.labelled_table"},
     "report/list_sentences.py": {"_eers_of_lists"},

@@ -84,10 +84,8 @@ def share_warnings(group_counts: Sequence[GroupCounts]) -> Iterator[DataWarning]
     for cells in group_counts:
         if cells.stratum.name or cells.allocation != first_allocation:
             continue
-        spoof, nontarget = (
-            np.array([int(getattr(counts, name)) for counts in cells.counts])
-            for name in ("n_spoof", "n_nontarget")
-        )
+        spoof = np.array([int(cell.n_spoof) for cell in cells.counts])
+        nontarget = np.array([int(cell.n_nontarget) for cell in cells.counts])
         shares = safe_divide(spoof, np.where(nontarget > 0, spoof + nontarget, 0))
         difference = float(np.fmax.reduce(shares) - np.fmin.reduce(shares))
         if spoof.any() and difference > _MAX_SPOOF_SHARE_DIFFERENCE:

@@ -212,18 +212,28 @@ class PooledRates(NamedTuple):
     metric: str
     rates: list[tuple[str, str]]
     """Each system with its rate, or with why there is none."""
+    details: list[str]
+    """What the rate of each system consists of; empty where this is not shown."""
     has_trials: bool
     """Whether any system has trials that may have this error."""
     is_set_by_threshold: bool = False
     """Whether the threshold is set so that the rate is what it is."""
 
     @property
+    def detailed_rates(self) -> list[tuple[str, str]]:
+        """Each system with its rate and what this consists of."""
+        return [
+            (system, f"{rate} ({details})" if details else rate)
+            for (system, rate), details in zip(self.rates, self.details, strict=True)
+        ]
+
+    @property
     def sentence(self) -> str:
         """The error in every system."""
         if len(self.rates) > 1:
-            rates = ", ".join(f"{system} {rate}" for system, rate in self.rates)
+            rates = ", ".join(f"{system} {rate}" for system, rate in self.detailed_rates)
         else:
-            rates = ", ".join(rate for _, rate in self.rates)
+            rates = ", ".join(rate for _, rate in self.detailed_rates)
         note = f" ({SET_BY_THRESHOLD})" if self.is_set_by_threshold else ""
         return f"{capitalised(ERROR_TYPES[self.metric])} ({self.metric.upper()}): {rates}{note}"
 
@@ -1090,14 +1100,19 @@ def _pooled_rates(audit: Audit) -> Iterator[PooledRates]:
     kinds = {point_as_given(points[0]).partition("=")[0] for points in points_of_systems if points}
     is_set_here = not audit.record.get("development")
     for metric in error_types(audit):
-        rates, has_trials = [], False
+        rates, details, has_trials = [], [], False
         for system in systems(audit):
             row = _pooled_row(audit, system, metric)
             label = system_label(system["system"], system["list"])
             rates.append((label, _pooled_rate_text(audit, system, metric, row)))
+            details.append(_pooled_rate_details(audit, metric, row))
             has_trials |= row is None or row["reason"] != NO_TRIALS[metric]
         yield PooledRates(
-            metric, rates, has_trials, is_set_by_threshold=is_set_here and kinds == {metric}
+            metric,
+            rates,
+            details,
+            has_trials,
+            is_set_by_threshold=is_set_here and kinds == {metric},
         )
 
 
@@ -1109,15 +1124,19 @@ def _pooled_row(audit: Audit, system: Row, metric: str) -> Row | None:
     return rows[0] if rows and point else None
 
 
+def _pooled_rate_details(audit: Audit, metric: str, row: Row | None) -> str:
+    """Return what the rate of all searches consists of; empty for verification."""
+    if row is None or row["value"] is None or not is_identification(audit):
+        return ""
+    return rate_details(audit, metric, row, errors_over_trials(row))
+
+
 def _pooled_rate_text(audit: Audit, system: Row, metric: str, row: Row | None) -> str:
     """Return the rate of all trials of a system, or why there is none."""
     if row is None:
         return "no threshold"
     if row["value"] is not None:
-        details = ""
-        if is_identification(audit):
-            details = rate_details(audit, metric, row, errors_over_trials(row))
-        return f"{percent(row['value'])}{f' ({details})' if details else ''}"
+        return percent(row["value"])
     reason = inconclusive_text(row)
     if row["reason"] == NO_TRIALS[metric]:
         reason += _exclusions_text(audit, system, metric)

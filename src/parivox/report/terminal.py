@@ -176,7 +176,7 @@ def _pooled_rates_table(pooled_rates: Sequence[PooledRates]) -> Grid:
         for pooled in pooled_rates
     )
     table.add_row("", *(text(head, style="bold") for head in heads))
-    for rates_of_system in zip(*(pooled.rates for pooled in pooled_rates), strict=True):
+    for rates_of_system in zip(*(pooled.detailed_rates for pooled in pooled_rates), strict=True):
         system, _ = rates_of_system[0]
         table.add_row(text(f"  {system}"), *(text(rate) for _, rate in rates_of_system))
     return table
@@ -311,7 +311,10 @@ class _RatesTable:
                 # the name is aligned with the rates, the axis stands above what is drawn
                 heads = [("", [text(f" {name}"), Text(), axis]) for name in names]
                 yield error_type, "bold", heads
-                rates = [(name, _pooled_cells(rate)) for name, rate in pooled.rates]
+                rates = [
+                    (name, [text(f" {rate}"), text(f" ({details})" if details else ""), Text()])
+                    for (name, rate), details in zip(pooled.rates, pooled.details, strict=True)
+                ]
                 unit = "searches" if pooled.metric in SEARCH_ERRORS else "trials"
                 yield f"  all {unit}", "", rates
             elif shown_groups:
@@ -378,12 +381,6 @@ def _comparison_cells(comparison: GroupComparison) -> list[Text]:
         ratio_cell + Text(interval_text(comparison.low, comparison.high)),
         text(strip, style=ink),
     ]
-
-
-def _pooled_cells(rate: str) -> list[Text]:
-    """Return a rate of all trials, and what stands behind it in brackets."""
-    figure, bracket, details = rate.partition(" (")
-    return [text(f" {figure}"), text(f" ({details}" if bracket else ""), Text()]
 
 
 def _headless_grid() -> Grid:
