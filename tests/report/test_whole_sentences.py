@@ -35,6 +35,7 @@ TAKE_NAMES_APART = {
     "report/html/explorer.py": {"_json_threshold", "_limit_code", "_point_data", "explorer"},
     "report/html/layout.py": {"point_text"},
     "report/html/method.py": {"_spaced"},
+    "report/identification.py": {"_point_text", "limitations"},
     "report/inspection.py": {
         "_column_lines",
         "_fact_texts",
@@ -97,7 +98,6 @@ ASK_FOR_KEYS = {
     "report/html/first_screen.py": {"_legend"},
     "report/html/groups.py": {"_grades_text"},
     "report/html/method.py": {"_deployment", "_flat_texts"},
-    "report/identification.py": {"_point_text", "limitations"},
     "report/inspection.py": {"_file_headline", "_labels_text"},
     "report/labels.py": {"_AuditLabels.labelled_table"},
     "report/list_sentences.py": {"_eers_of_lists"},
