@@ -139,6 +139,24 @@ def test_an_audit_recognises_the_column_of_spoof_calls(parivox, calls):
     assert size in " ".join(named.stdout.split())
 
 
+def test_systems_that_differ_by_a_trial_have_a_range_of_each_class(parivox, calls):
+    lines = (calls / "calls.csv").read_text().splitlines()
+    (calls / "other.csv").write_text("\n".join(lines[:-1]) + "\n")  # the last one is a spoof
+    words = ("audit", "a=calls.csv", "b=other.csv", "--speakers", "customers.csv")
+    done = parivox(*words, "--by", "age_band", cwd=calls)
+    assert done.returncode == 0, done.stderr
+    size = "83 to 84 trials (36 target, 12 nontarget, 35 to 36 spoof by 2 attacks), 13 speakers"
+    assert size in " ".join(done.stdout.split())
+
+
+def test_imitated_customers_contradict_no_label(parivox, calls):
+    lines = (calls / "calls.csv").read_text().splitlines()
+    named = [line.replace(",,spoof", f",{line.split(',')[1]},spoof") for line in lines]
+    (calls / "calls.csv").write_text("\n".join(named) + "\n")
+    done = parivox("inspect", "calls.csv", "customers.csv", cwd=calls)
+    assert "13 speakers), consistent with the labels" in done.stdout
+
+
 def test_a_column_of_kinds_without_spoof_trials_is_no_label(parivox, calls):
     lines = (calls / "calls.csv").read_text().splitlines()
     (calls / "calls.csv").write_text("\n".join(line for line in lines if "spoof" not in line))

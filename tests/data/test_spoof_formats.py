@@ -126,6 +126,11 @@ def test_attacks_belong_to_spoof_trials():
         read(table, speakers=read_speakers(PEOPLE))
     table["attack"] = ["bonafide", "A08"]
     assert read(table, speakers=read_speakers(PEOPLE)).n_spoof == 1
+    table["attack"] = ["", "bonafide"]
+    with pytest.raises(DataError, match="'bonafide' is no attack, but labelled spoof"):
+        read(table, speakers=read_speakers(PEOPLE))
+    table["attack"] = ["", "-"]
+    assert read(table, speakers=read_speakers(PEOPLE)).n_spoof == 1
 
 
 def test_a_spoofed_recording_is_in_no_bona_fide_trial():

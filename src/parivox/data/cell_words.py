@@ -25,7 +25,9 @@ LABELS: dict[str, int] = {
     **dict.fromkeys(("spoof", "spoofed"), SPOOF),
 }
 """Class of trials by word in lower case."""
-NO_ATTACK_WORDS = ("", "-", "bonafide", "bona-fide", "bona fide", "genuine", "none", "no", "0")
+BONA_FIDE_WORDS = ("bonafide", "bona-fide", "bona fide", "genuine")
+"""What says that speech is not spoofed, in a column of attacks."""
+NO_ATTACK_WORDS = ("", "-", *BONA_FIDE_WORDS, "none", "no", "0")
 """What a column of attacks holds in rows of bona fide speech."""
 _ACCEPT_WORDS = "accept accepted a 1 1.0 true t yes y pass passed match"
 _REJECT_WORDS = "reject rejected r 0 0.0 -1 false f no n fail failed nonmatch"

@@ -18,7 +18,7 @@ from parivox.data.attributes import (
     side_keys,
     trial_key,
 )
-from parivox.data.cell_words import NO_ATTACK_WORDS
+from parivox.data.cell_words import BONA_FIDE_WORDS, NO_ATTACK_WORDS
 from parivox.data.columns import lacks_caller_column, only_customer_column
 from parivox.data.decision_days import DecisionsByDay
 from parivox.data.ids import UNKNOWN_SPEAKER, IdCollector, IdDictionary
@@ -145,6 +145,7 @@ class TrialRows:
                 hint = f"if they are numbers, give bands, for example {attribute.name}:1,30"
                 raise DataError(msg, hint)
         if "attack" in chunk.columns:
+            check_attacks(chunk, label)
             extra_columns["attack"] = self.attacks.codes(attack_cells(chunk), chunk.name)
         score = np.full(n, np.nan)
         if self.unscored:
@@ -348,6 +349,16 @@ def attack_cells(chunk: Chunk) -> pl.Series:
     attack = chunk["attack"].cast(pl.String).str.strip_chars()
     is_bona_fide = attack.str.to_lowercase().is_in([*NO_ATTACK_WORDS])
     return attack.set(is_bona_fide.fill_null(value=False), None)
+
+
+def check_attacks(chunk: Chunk, label: NDArray[np.int8]) -> None:
+    """Refuse spoof trials whose attack is a word for bona fide speech."""
+    attack = chunk["attack"].cast(pl.String).str.strip_chars().str.to_lowercase()
+    is_bona_fide = attack.is_in([*BONA_FIDE_WORDS]).fill_null(value=False).to_numpy()
+    remedy = "correct the label or the attack, or empty the cell where the attack is unknown"
+    chunk.refuse(
+        (label == SPOOF) & is_bona_fide, "attack", "is no attack, but labelled spoof", remedy
+    )
 
 
 def _ids_remedy(scanned: Scan) -> str:

@@ -63,7 +63,7 @@ from parivox.report.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from parivox.auditing import Audit
     from parivox.report.audit_queries import Scope
@@ -951,14 +951,12 @@ def _size(audit: Audit) -> Iterator[str]:
     first_rows = [rows[0] for rows in pooled_rows if rows]
     n_trials = {row["target_trials"] + row["nontarget_trials"] for row in first_rows}
     n_speakers = {row["speakers"] for row in first_rows} - {None}
-    n_spoof = {row["trials"] for row in rows_of_all(audit, "sfar")}
-    if len(n_spoof) == 1 and len(n_trials) == 1:
-        yield _class_sizes(audit, first_rows[0], *n_spoof)
+    if "sfar" in error_types(audit):
+        yield _class_sizes(audit, pooled_rows)
         n_trials = set()
     for counts, noun in ((n_trials, "trial"), (n_speakers, "speaker")):
         if counts:
-            lowest = f"{count_text(min(counts))} to " if len(counts) > 1 else ""
-            yield f"{lowest}{count_of(max(counts), noun)}"
+            yield f"{_lower_end(counts)}{count_of(max(counts), noun)}"
     if only := audit.record["options"].get("only"):
         yield f"only {', '.join(only)}"
     n_files = len([entry for entry in audit.provenance if entry.get("role") == "scores"])
@@ -976,24 +974,34 @@ def _size(audit: Audit) -> Iterator[str]:
     yield f"{n_systems} systems{on_lists}{in_files}"
 
 
-def rows_of_all(audit: Audit, metric: str) -> list[Row]:
-    """Return the first row of a rate of all trials, in every system that has it."""
-    rows_of_systems = (
-        audit.groups.subset(**system, grouping="all", within="", metric=metric).rows()
-        for system in systems(audit)
-    )
-    return [rows[0] for rows in rows_of_systems if rows]
-
-
-def _class_sizes(audit: Audit, first_row: Row, n_spoof: int) -> str:
-    """Return how many trials of each class there are."""
-    n_target, n_nontarget = first_row["target_trials"], first_row["nontarget_trials"]
+def _class_sizes(audit: Audit, pooled_rows: Sequence[Sequence[Row]]) -> str:
+    """Return how many trials of each class there are, given the rows of all trials by system."""
+    sizes = [
+        (
+            rows[0]["target_trials"],
+            rows[0]["nontarget_trials"],
+            next((row["trials"] for row in rows if row["metric"] == "sfar"), 0),
+        )
+        for rows in pooled_rows
+        if rows
+    ]
     n_attacks = len(audit.record.get("attacks", ()))
     attacks = f" by {count_of(n_attacks, 'attack')}" if n_attacks else ", attack unknown"
-    return (
-        f"{count_of(n_target + n_nontarget + n_spoof, 'trial')} ({count_text(n_target)} target, "
-        f"{count_text(n_nontarget)} nontarget, {count_text(n_spoof)} spoof{attacks})"
+    n_trials = {sum(counts) for counts in sizes}
+    classes = (
+        f"{_lower_end(counts)}{count_text(max(counts))} {noun}"
+        for counts, noun in zip(
+            map(set, zip(*sizes, strict=True)), ("target", "nontarget", "spoof"), strict=True
+        )
     )
+    return (
+        f"{_lower_end(n_trials)}{count_of(max(n_trials), 'trial')} ({', '.join(classes)}{attacks})"
+    )
+
+
+def _lower_end(counts: Collection[int]) -> str:
+    """Return the start of a range of counts; empty if all are equal."""
+    return f"{count_text(min(counts))} to " if len(counts) > 1 else ""
 
 
 def _threshold_text(audit: Audit) -> str:

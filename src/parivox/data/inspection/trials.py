@@ -46,7 +46,7 @@ from parivox.data.trial_checks import (
     EncodedRows,
     pair_key,
 )
-from parivox.data.trial_rows import attack_cells, test_speaker_codes
+from parivox.data.trial_rows import attack_cells, check_attacks, test_speaker_codes
 from parivox.data.trial_shards import joined_rows
 from parivox.data.trial_values import (
     UNKNOWN_WORD,
@@ -219,6 +219,8 @@ class _TrialInspector:
             owner = self.speakers.codes_of_speakers(chunk, "enrol_speaker")
             self.owners.append((enrol, owner))
         self._add_test_speakers(chunk, test, label)
+        if "attack" in chunk.columns:
+            check_attacks(chunk, label)
         for role in chunk.frame.columns:
             if trial_key(role) in self.cells:
                 self.cells[trial_key(role)].add(
@@ -429,7 +431,9 @@ def _speaker_rule(rule: str, speaker: pl.Series, rows: EncodedRows) -> SpeakerRu
     is_nobody = speaker.is_in(placeholders())
     speakers = speaker.set(is_nobody, None)
     speaker_code = speakers.rank("dense").fill_null(0).to_numpy()
-    is_known = (rows.label >= 0) & (speaker_code[rows.enrol] > 0) & (speaker_code[rows.test] > 0)
+    # a spoof trial has no speaker who would agree with its label, whoever it imitates
+    has_speaker = (rows.label >= 0) & (rows.label != SPOOF)
+    is_known = has_speaker & (speaker_code[rows.enrol] > 0) & (speaker_code[rows.test] > 0)
     contradicts = (speaker_code[rows.enrol] == speaker_code[rows.test])[is_known] != (
         rows.label[is_known] == 1
     )
