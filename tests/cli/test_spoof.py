@@ -88,6 +88,34 @@ def test_other_commands_refuse_spoof_trials_by_name(parivox, spoofed, words):
     assert "remove the spoof trials, which only parivox audit takes" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--by", "attack"), "--by attack: only spoof trials have an attack; leave it out"),
+        (("--within", "attack"), "--within attack: only spoof trials have an attack"),
+        (("--limit", "sfar:A01=5%"), "'A01' is an attack, and limits are of all attacks"),
+        (("--limit", "sfar:=5%"), "'sfar:=5%' names no group"),
+    ],
+)
+def test_attacks_are_no_groups(parivox, spoofed, words, message):
+    by = () if "--by" in words else ("--by", "gender")
+    done = parivox("audit", *FILES, "--trials", "protocol.txt", *by, *words, cwd=spoofed)
+    assert (done.returncode, message in done.stderr) == (2, True), done.stderr
+
+
+def test_labels_of_espnet_are_those_of_its_recipe_with_spoof_trials(parivox, spoofed):
+    codes = {"target": "0", "nontarget": "1", "spoof": "2"}
+    rows = [line.split() for line in (spoofed / "scores.txt").read_text().splitlines()]
+    lines = [f"{enrol}*{test} {score} {codes[label]}" for enrol, test, score, label in rows]
+    (spoofed / "espnet.txt").write_text("\n".join(lines) + "\n")
+    words = ("audit", "espnet.txt", *FILES[1:], "--by", "gender", "--report", "espnet.html")
+    done = parivox(*words, "--scores-format", "espnet", cwd=spoofed)
+    assert done.returncode == 0, done.stderr
+    assert "704 trials (192 target, 128 nontarget, 384 spoof" in " ".join(done.stdout.split())
+    page = (spoofed / "espnet.html").read_text(encoding="utf-8")
+    assert "ASVspoof 5: 0 target, 1 nontarget, 2 spoof" in page
+
+
 def test_lists_without_spoof_trials_have_no_such_cost_or_rate(parivox, spoofed):
     lines = (spoofed / "scores.txt").read_text().splitlines()
     bona_fide = [line for line in lines if "spoof" not in line]

@@ -285,6 +285,15 @@ def requested_attributes(options: ReadOptions, standardise: Sequence[str] = ()) 
     ]
 
 
+def _check_attack_grouping(options: ReadOptions) -> None:
+    """Refuse groups by attack, which target and nontarget trials do not have."""
+    for option, names in (("--by", options.by), ("--within", options.within)):
+        if any(attribute.name == "attack" for attribute in parsed_attributes(names or (), option)):
+            msg = f"{option} attack: only spoof trials have an attack"
+            hint = "leave it out: spoof accepts by attack and group are in attacks.csv"
+            raise ConfigError(msg, hint)
+
+
 def read_grouped_trials(
     sources: Mapping[tuple[str, str], Any],
     options: ReadOptions,
@@ -339,6 +348,8 @@ def read_grouped_trials(
                     **reading_options,
                 )
             )
+    if any(trials.n_spoof for trials in trial_sets):
+        _check_attack_grouping(options)
     speakers, trial_sets = with_common_speakers(speakers, trial_sets)
     if any(attribute.name == "grade" for attribute in attributes):
         trial_sets = [with_grades(trials, speakers) for trials in trial_sets]

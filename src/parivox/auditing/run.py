@@ -667,6 +667,9 @@ def _check_groups(inputs: GroupedTrials, options: Options) -> None:
         if limit.group and limit.group not in group_names:
             msg = f"--limit: {limit.group!r} is not a group"
             hint = name_hint(limit.group, group_names)
+            if any(limit.group in trials.attacks for trials in inputs.trial_sets):
+                msg = f"--limit: {limit.group!r} is an attack, and limits are of all attacks"
+                hint = f"leave it out, or name a group ({hint})"
             raise ConfigError(msg, hint)
     if not options.intervals or all(map(no_intervals_reason, inputs.trial_sets)):
         return

@@ -292,6 +292,8 @@ class TrialRows:
                     row_notes.append(
                         DataNote("trials", item, source_rows.rows, "scores_tell_outcomes")
                     )
+        if any(file.format == "espnet-spoof" for file in self.files):
+            row_notes.append(DataNote("scores", "labels_of_espnet_spoof", self.sources[0].rows))
         score_columns = self.scans[0].columns
         if "stage" in score_columns and "status" not in score_columns:
             item = fact("rows_with_unused_column", column=score_columns["stage"])

@@ -67,7 +67,7 @@ def parse_limits(texts: Sequence[str]) -> tuple[Limit, ...]:
     limits = []
     for text in texts:
         metric_and_group, _, maximum_text = text.rpartition("=")
-        metric, _, group = (name.strip() for name in metric_and_group.partition(":"))
+        metric, colon, group = (name.strip() for name in metric_and_group.partition(":"))
         maximum = parse_maximum(maximum_text)
         metrics = RATIO_METRICS if maximum is not None and maximum[1] else LIMIT_METRICS
         if maximum is None or metric not in (*metrics, *SEARCH_METRICS):
@@ -77,6 +77,10 @@ def parse_limits(texts: Sequence[str]) -> tuple[Limit, ...]:
                 "fpr=1.5x (ratio to the reference) or fnr:f=5% (group f only). Rates: "
                 f"{', '.join(LIMIT_METRICS)}. Ratios: fnr, fpr, sfar"
             )
+            raise ConfigError(msg, hint)
+        if metric == "sfar" and colon and not group:
+            msg = f"--limit: {text!r} names no group"
+            hint = "name one behind the colon, or leave the colon out"
             raise ConfigError(msg, hint)
         limits.append(Limit(metric, *maximum, group))
     if len(set(limits)) < len(limits):

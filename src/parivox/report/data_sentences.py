@@ -322,6 +322,9 @@ _COUNTED = {
     "target_trials": _counted("target trial{s}"),
     "nontarget_trials": _counted("nontarget trial{s}"),
     "spoof_trials": _counted("spoof trial{s}"),
+    "labels_of_espnet_spoof": _counted(
+        "label{s} read as those of ESPnet's ASVspoof 5: 0 target, 1 nontarget, 2 spoof"
+    ),
     "spoof_trials_of_other_speakers": _counted(
         "spoof trial{s} that imitate{v} another speaker than the claimed one"
     ),

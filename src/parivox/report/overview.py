@@ -1010,8 +1010,12 @@ def _threshold_text(audit: Audit) -> str:
     first_points = [points[0] for points in points_of_systems if points]
     if is_identification(audit):
         return identification_threshold(audit, first_points)
+    says_limit = "sfar" in error_types(audit)
     descriptions = list(
-        dict.fromkeys(f"{point_in_short(row)} ({_point_label(audit, row)})" for row in first_points)
+        dict.fromkeys(
+            f"{point_in_short(row, says_limit=says_limit)} ({_point_label(audit, row)})"
+            for row in first_points
+        )
     )
     if not descriptions:
         return "no threshold"
@@ -1076,13 +1080,18 @@ def _misses_target(row: Row) -> bool:
     return reached_rate is not None and is_far_from_target(float(setting), reached_rate)
 
 
-def point_in_short(row: Row) -> str:
+def point_in_short(row: Row, *, says_limit: bool = False) -> str:
     """Return an operating point in a few words.
+
+    With `says_limit`, a rate that stays below what was asked for is called at most this.
 
     Examples
     --------
     >>> point_in_short({"operating_point": "fpr=0.01"}), point_in_short({"operating_point": "eer"})
     ('1 % of nontarget trials are accepted', 'both error types are equally frequent')
+    >>> row = {"operating_point": "fpr=0.01", "source": "these trials", "fpr": 0.00938}
+    >>> point_in_short(row, says_limit=True)
+    'at most 1 % of nontarget trials are accepted'
     """
     point = point_as_given(row)
     kind, _, setting = point.partition("=")
@@ -1091,7 +1100,10 @@ def point_in_short(row: Row) -> str:
         target_rate = float(setting)
         if _misses_target(row):
             return f"set for {100 * target_rate:g} %, but {percent(row[kind])} {event}"
-        return f"{100 * target_rate:g} % {event}"
+        reached_rate = row.get(kind)
+        is_below = says_limit and reached_rate is not None and reached_rate < target_rate
+        at_most = "at most " if is_below and row["source"] == SAME_TRIALS else ""
+        return f"{at_most}{100 * target_rate:g} % {event}"
     if kind == "threshold":
         return f"a score of {setting}"
     if point.startswith("min-adcf") and row.get("threshold") is not None:

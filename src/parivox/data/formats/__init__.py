@@ -91,6 +91,9 @@ def _scan_file(
     if isinstance(source, FileRows):
         content = replace(content, name=source.called or content.name, rows=source)
     file_format = FORMATS[format] if format else _detect_format(content, columns)
+    with_spoofs = FORMATS[f"{format}-spoof"] if format == "espnet" else None
+    if with_spoofs is not None and with_spoofs.fits(content.head, columns) == CERTAIN_FIT:
+        file_format = with_spoofs  # whose labels of the first two classes are the other way round
     return _scan_content(content, columns, file_format)
 
 

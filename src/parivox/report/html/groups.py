@@ -123,7 +123,7 @@ def _point_section(audit: Audit, scope: Scope, point_row: Row, rates: Rates) -> 
             )
     return {
         "at": point,
-        "where": point_text(point_row),
+        "where": point_text(point_row, says_reached="sfar" in error_types(audit)),
         "sheets": sheets,
         "missing": missing_sentences,
         "lacking": findings.groups_by_shortfall_text(shortfalls(verdicts, rates, point)),

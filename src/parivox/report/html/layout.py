@@ -34,8 +34,10 @@ _POINT_TEXTS = {
 }
 
 
-def point_text(row: Row) -> str:
+def point_text(row: Row, *, says_reached: bool = False) -> str:
     """Return an operating point in plain words, with the rate reached where it may differ.
+
+    With `says_reached`, also where it is close to what was asked for.
 
     Examples
     --------
@@ -45,6 +47,9 @@ def point_text(row: Row) -> str:
     'at one threshold, chosen so that 1 % of all nontarget trials are accepted; here it is 50.0 %'
     >>> point_text({"operating_point": "threshold=0.5"})
     'at one threshold, given as 0.5'
+    >>> row = {"operating_point": "fpr=0.01", "source": "these trials", "fpr": 0.00938}
+    >>> point_text(row, says_reached=True)
+    'at one threshold, at which at most 1 % of all nontarget trials are accepted; here it is 0.938 %'
     """
     point = point_as_given(row)
     kind, _, argument = point.partition("=")
@@ -56,6 +61,11 @@ def point_text(row: Row) -> str:
         if reached is None or (
             row["source"] == SAME_TRIALS and not is_far_from_target(target_rate, reached)
         ):
+            if says_reached and reached is not None and reached < target_rate:
+                return (
+                    f"at one threshold, at which at most {100 * target_rate:g} % of all "
+                    f"{trials_text}; here it is {percent(reached)}"
+                )
             return f"at one threshold, at which {100 * target_rate:g} % of all {trials_text}"
         return (
             f"at one threshold, chosen so that {100 * target_rate:g} % of all {trials_text}; here "

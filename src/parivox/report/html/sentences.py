@@ -136,7 +136,7 @@ def _point_section(audit: Audit, scope: Scope, point_row: Row, rates: Rates) -> 
     return {
         "at": point,
         "head": heading_with_status(audit, f"At {point}", scope.filters, point),
-        "where": point_text(point_row),
+        "where": point_text(point_row, says_reached="sfar" in error_types(audit)),
         "short": "; ".join(summary),
         "sentences": sentences,
         "groups": groups,
