@@ -61,6 +61,9 @@ def test_an_audit_has_a_third_error_type(parivox, spoofed):
     assert "They do not include spoof accepts." in page
     assert "all three error types" in page
     assert "both error types, and not equivalent" not in page
+    assert "<strong>spoof accepts</strong> (SFAR: spoof trials accepted). Each error type" in page
+    assert "false accept rate (FPR) or spoof accept rate (SFAR), its confidence interval" in page
+    assert "It does not show spoof accepts, which another threshold also changes." in page
 
 
 def test_all_tables_have_the_third_error_type(parivox, spoofed):
@@ -109,11 +112,24 @@ def test_labels_of_espnet_are_those_of_its_recipe_with_spoof_trials(parivox, spo
     lines = [f"{enrol}*{test} {score} {codes[label]}" for enrol, test, score, label in rows]
     (spoofed / "espnet.txt").write_text("\n".join(lines) + "\n")
     words = ("audit", "espnet.txt", *FILES[1:], "--by", "gender", "--report", "espnet.html")
-    done = parivox(*words, "--scores-format", "espnet", cwd=spoofed)
+    point = ("--operating-point", "fpr=0.05")
+    done = parivox(*words, *point, "--scores-format", "espnet", cwd=spoofed)
     assert done.returncode == 0, done.stderr
-    assert "704 trials (192 target, 128 nontarget, 384 spoof" in " ".join(done.stdout.split())
+    text = " ".join(done.stdout.split())
+    assert "704 trials (192 target, 128 nontarget, 384 spoof" in text
+    assert "at which at most 5 % of nontarget trials are accepted" in text
     page = (spoofed / "espnet.html").read_text(encoding="utf-8")
     assert "ASVspoof 5: 0 target, 1 nontarget, 2 spoof" in page
+
+
+def test_compare_says_that_it_leaves_spoof_accepts_out(parivox, spoofed):
+    for out in ("old", "new"):
+        done = parivox("audit", *FILES, "--by", "gender", "--out", out, cwd=spoofed)
+        assert done.returncode == 0, done.stderr
+    done = parivox("compare", "old", "new", cwd=spoofed)
+    assert "Spoof accepts (SFAR) are not compared: see the report of each audit." in done.stdout
+    done = parivox("compare", "old", "new", "--json", cwd=spoofed)
+    assert '"not_compared"' in done.stdout
 
 
 def test_lists_without_spoof_trials_have_no_such_cost_or_rate(parivox, spoofed):

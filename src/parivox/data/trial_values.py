@@ -149,7 +149,7 @@ def _label_remedy(column: pl.Series) -> str:
         return f"say what its words mean, for example --columns {assigned} or the other way round"
     return (
         "use 1 or target for the same speaker, 0 or nontarget for different speakers, or say what "
-        "such words mean with --columns target=WORD,nontarget=WORD"
+        "such words mean with --columns target=WORD,nontarget=WORD,spoof=WORD"
     )
 
 

@@ -159,12 +159,14 @@ def compare(
         if len(releases) > 2:
             for row in _trend_rows(rates, options):
                 builders["trends"].add(**systems[-1], releases=len(releases), **row)
+    has_spoof = any("sfar" in each.audit.record.get("error_types", ()) for each in releases)
     return Comparison(
         **{name: builder.table() for name, builder in builders.items()},
         record={
             "releases": [release.name for release in releases],
             "margin": options["margin"],
             "changed_groups": changed_groups,
+            **({"not_compared": ["sfar"]} if has_spoof else {}),
         },
     )
 

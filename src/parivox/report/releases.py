@@ -62,6 +62,9 @@ def comparison_summary(comparison: Comparison) -> Iterator[RenderableType]:
     for i, ((before, release, system, list_), rows) in enumerate(families.items()):
         of_system = f", {system_label(system, list_)}" if has_several_systems else ""
         yield from _release_pair_blocks(f"{release} against {before}{of_system}", rows, apart=i > 0)
+    for metric in comparison.record.get("not_compared", ()):
+        words = f"{capitalised(ERROR_TYPES[metric])} ({metric.upper()})"
+        yield text(f"{words} are not compared: see the report of each audit.", apart=True)
     for sentence in changed_group_sentences(comparison.record["changed_groups"]):
         yield text(sentence, apart=True)
     if len(comparison.trends):

@@ -289,6 +289,16 @@ def _check_holds_trials(content: SourceBytes) -> None:
     """Refuse scores without the ids of their trials, and protocols of spoofed speech."""
     lines = text_sample(content.head)
     if lines.holds_spoofing_keys:
+        if lines.spoofing_label_position < 0:
+            msg = (
+                f"{content.name}: its rows label speech as bonafide or spoof, as keys of "
+                "countermeasures do, and a countermeasure key is no list of trials"
+            )
+            hint = (
+                "give trials labelled target, nontarget and spoof, as in SASV protocols; --cm "
+                "takes the scores of a countermeasure"
+            )
+            raise DataError(msg, hint)
         remedy = (
             "keep the bonafide rows, and put enrol,test,score,label above the columns that contain "
             "these"
@@ -302,9 +312,9 @@ def _check_holds_trials(content: SourceBytes) -> None:
             )
         msg = (
             f"{content.name}: its rows contain bonafide or spoof, as protocols of ASVspoof do, in "
-            f"columns of no known format: {remedy}"
+            "columns of no known format"
         )
-        raise DataError(msg)
+        raise DataError(msg, remedy)
     if are_scores_without_ids(content.head):
         name = content.name
         msg = f"{name}: its rows are a score and a label, without recordings"

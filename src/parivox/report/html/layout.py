@@ -48,8 +48,8 @@ def point_text(row: Row, *, says_reached: bool = False) -> str:
     >>> point_text({"operating_point": "threshold=0.5"})
     'at one threshold, given as 0.5'
     >>> row = {"operating_point": "fpr=0.01", "source": "these trials", "fpr": 0.00938}
-    >>> point_text(row, says_reached=True)
-    'at one threshold, at which at most 1 % of all nontarget trials are accepted; here it is 0.938 %'
+    >>> point_text(row, says_reached=True)[18:]
+    'at which at most 1 % of all nontarget trials are accepted; here it is 0.938 %'
     """
     point = point_as_given(row)
     kind, _, argument = point.partition("=")
