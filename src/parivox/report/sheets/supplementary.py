@@ -162,12 +162,13 @@ def _rates(
         return Sheet.with_heads(missing_sentences, ("group",))
     title = title.format(" and ".join(metrics[metric] for metric in known_metrics))
     return Sheet.with_heads(
-        f"{title}. {missing_sentences}" if missing_sentences else f"{title}:",
+        f"{title}. {missing_sentences}" if missing_sentences else title,
         heads,
         [
             (group, *(cell for metric in known_metrics for cell in _rate_cells(rows[metric])))
             for group, rows in rows_by_group.items()
         ],
+        title_end="" if missing_sentences else ":",
     )
 
 
@@ -264,10 +265,11 @@ def rejecting_stages(audit: Audit, filters: Row, rates: Rates) -> Iterator[Sheet
                 cells = [f"{row['count']:,}", percent_figure(row["value"])]
                 cells_by_group.setdefault(group, []).extend(cells)
     yield Sheet.with_heads(
-        "Target trials that each stage rejects, the countermeasure first:",
+        "Target trials that each stage rejects, the countermeasure first",
         ("group", "countermeasure", "%", "verification alone", "%"),
         [(group, *cells) for group, cells in cells_by_group.items()],
         topic="Target trials that each stage rejects",
+        title_end=":",
     )
 
 
@@ -330,7 +332,7 @@ def standardised_rates(
         if cells:
             weights_text = f" ({'; '.join(dict.fromkeys(notes))})" if notes else ""
             yield Sheet.with_heads(
-                f"At {point} with equal weight for each stratum of {attribute}{weights_text}:",
+                f"At {point} with equal weight for each stratum of {attribute}{weights_text}",
                 (
                     "group",
                     "FNR, %",
@@ -342,4 +344,5 @@ def standardised_rates(
                 ),
                 [(group, *figures) for group, figures in cells.items()],
                 topic=f"At {point} with equal weight for each stratum of {attribute}",
+                title_end=":",
             )
