@@ -52,6 +52,15 @@ class _ClusterErrors:
         """Return sums over the entries of each cell: ``[..., entry]`` to ``[..., cell]``."""
         return reduce_by_cell(entry_values, self.cell, self.n_cells)
 
+    def sum_by_speaker(self, entry_values: NDArray[np.generic]) -> FloatArray:
+        """Return sums over the entries of each speaker: ``[..., entry]`` to ``[..., member]``."""
+        raise NotImplementedError
+
+    @cached_property
+    def speaker_trials(self) -> FloatArray:
+        """Trials of each speaker of each cell, ``[..., member]``."""
+        return self.sum_by_speaker(self.trials)
+
     def select(self, entries: slice | NDArray[Any] = slice(None), **changed: Any) -> Self:
         """Return some of the entries, with the fields in `changed` replaced."""
         field_names = [
@@ -470,7 +479,7 @@ def moments(cluster_errors: ErrorsBySpeaker | ErrorsByPair) -> Moments:
     trials = cluster_errors.sum_by_cell(trials_of_entry)
     # [..., member]: each speaker of each cell
     speaker_errors = cluster_errors.sum_by_speaker(errors_of_entry)
-    speaker_trials = cluster_errors.sum_by_speaker(trials_of_entry)
+    speaker_trials = cluster_errors.speaker_trials
     # Deviations times N are whole numbers, exact below 2**53: equal rates leave exactly 0.
     deviations = speaker_errors * trials[..., cell] - errors[..., cell] * speaker_trials
     residuals = safe_divide(deviations, trials[..., cell], 0)
@@ -524,11 +533,16 @@ def moments_by_point(
     n_points = int(np.prod(shape[:-1]))  # not -1, as there may be no entries
     point_errors = np.broadcast_to(cluster_errors.errors, shape).reshape(n_points, shape[-1])
     point_trials = np.broadcast_to(cluster_errors.trials, shape).reshape(n_points, shape[-1])
-    _ = cluster_errors.cell_speakers  # computed once here: copies below keep this cached property
+    # computed once here, as copies below keep cached properties
+    _ = cluster_errors.cell_speakers
+    if cluster_errors.trials.ndim == 1:
+        _ = cluster_errors.speaker_trials
     point_moments = []
     for errors, trials in zip(point_errors, point_trials, strict=True):
         point = copy(cluster_errors)
         vars(point).update(errors=errors, trials=trials)
+        if cluster_errors.trials.ndim > 1:  # each point has trials of its own
+            vars(point).pop("speaker_trials", None)
         point_moments.append(moments_of(point))
     sums: dict[str, Any] = {}
     for name in [moments_field.name for moments_field in fields(Moments)]:

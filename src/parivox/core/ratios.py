@@ -195,7 +195,7 @@ class _OtherTrials(NamedTuple):
         """Return the sums of trials of shape (entry,)."""
         cell, n_cells = cluster_errors.cell_speakers[0], cluster_errors.n_cells
         trials_of_entry = np.asarray(cluster_errors.trials, np.float64)
-        speaker_trials = cluster_errors.sum_by_speaker(trials_of_entry)
+        speaker_trials = cluster_errors.speaker_trials
         speakers = reduce_by_cell(speaker_trials > 0, cell, n_cells)
         trial_squares = reduce_by_cell(speaker_trials**2, cell, n_cells)
         pairs = pair_trial_squares = speaker_pair_squares = np.full(n_cells, np.nan)

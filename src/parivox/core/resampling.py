@@ -51,7 +51,7 @@ _RELATIVE_ROUNDING, _MIN_SPREAD = 1e-12, 1e-15
 _SPEAKERS_AT_ONCE = 1 << 22
 _NUMBERS_AT_ONCE = 1 << 20
 # Replicates weighted at a time: more would take too much memory.
-_REPLICATES_AT_ONCE = 256
+_REPLICATES_AT_ONCE = 512
 # Rows of a matrix are multiplied as a dense array if one number in so many is not 0: a sparse
 # product takes about ten times as long for each number.
 _DENSE_DIVISOR = 8
@@ -195,7 +195,7 @@ class _WeightedSums:
         else:
             n_speakers = int(cluster_errors.second_speaker.max(initial=-1)) + 1
             row_and_speaker = row * n_speakers + cluster_errors.first_speaker[entry_index]
-            row_members, row = np.unique(row_and_speaker, return_inverse=True)
+            row_members, row = index_codes(row_and_speaker, self.n_sums * n_speakers)
             self.sum_of_row, self.speaker = row_members // n_speakers, row_members % n_speakers
             column = cluster_errors.second_speaker[entry_index]
         shape = (self.sum_of_row.size, int(column.max(initial=-1)) + 1)

@@ -22,6 +22,7 @@ from parivox.report.audit_queries import (
     BONA_FIDE_ERRORS,
     VERDICTS,
     Scope,
+    error_types,
     groups_left_out,
     has_rate,
     has_several_systems,
@@ -133,6 +134,7 @@ def explorer(audit: Audit) -> dict[str, Any] | None:
     return {
         "json": text.translate(_SCRIPT_ESCAPES),
         "audited": audited_tables,
+        "has_spoof_trials": "sfar" in error_types(audit),
         "positions": len(lists[0]["thresholds"]),
         "errors": errors,
         "confidence": confidence,
