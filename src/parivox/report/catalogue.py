@@ -461,21 +461,25 @@ def audit_sentences(audit: Audit) -> dict[str, list[Any]]:
     }
 
 
+_OTHER_CODES = {*LIST_SENTENCES, *SYSTEM_SENTENCES, *PAPER_SENTENCES}
+"""Codes that no table of an audit has."""
+
+
 def catalogue_lines() -> Iterator[str]:
     """Yield every code with its sentence on example values, as a list in Markdown.
 
     Codes that are their own sentence, with blanks for underscores, come first, in one line. Those
-    of `parivox papers` are in `paper_lines`.
+    that no audit has are in `other_lines`.
     """
-    yield from _sentence_lines(SENTENCES.keys() - PAPER_SENTENCES.keys())
+    yield from _sentence_lines(SENTENCES.keys() - _OTHER_CODES)
     for table, table_sentences in {**_SENTENCES_OF_TABLES, "a plan": PLAN_REASONS}.items():
         for code in table_sentences:
             yield f"- `{code}` in {table}: {fact_text(Fact(code, {}), table_sentences)}"
 
 
-def paper_lines() -> Iterator[str]:
-    """Yield the same for claims and notes of `parivox papers`."""
-    yield from _sentence_lines(PAPER_SENTENCES.keys())
+def other_lines() -> Iterator[str]:
+    """Yield the same for trial lists, scoring and probes of systems, and `parivox papers`."""
+    yield from _sentence_lines(_OTHER_CODES)
 
 
 def _sentence_lines(codes: Collection[str]) -> Iterator[str]:
@@ -495,5 +499,5 @@ def _sentence_lines(codes: Collection[str]) -> Iterator[str]:
 
 if __name__ == "__main__":
     with options_named():
-        lines = [*catalogue_lines(), "", "Codes of `parivox papers`:", "", *paper_lines()]
+        lines = [*catalogue_lines(), "", "Codes of other commands:", "", *other_lines()]
         sys.stdout.write("\n".join(lines) + "\n")
