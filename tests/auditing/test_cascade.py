@@ -152,3 +152,13 @@ def test_what_cannot_be_a_cascade_is_refused(options, error, message):
         options = {**options, "cm_threshold": "eer"}
     with pytest.raises(error, match=message):
         audited(**options)
+
+
+def test_no_threshold_reaches_what_too_many_certain_rejects_exceed():
+    options = {"cm_threshold": "100", "operating_points": ("fnr=0.5", "eer", "threshold=-50")}
+    points = audited(**options).operating_points.rows()
+    reasons = {row["operating_point"]: row["reason"] for row in points}
+    assert reasons["fnr=0.5"] == "too_many_certain_rejects"
+    assert reasons["threshold=-50"] == ""
+    for row in points:
+        assert row["threshold"] is None or row["threshold"] > -1e300

@@ -126,6 +126,7 @@ def test_sentences_name_arguments_in_python_and_options_on_the_command_line():
 
 LATER = {
     "fnir_above_fpir",
+    "too_many_certain_rejects",
     "lists_end_above_threshold",
     "no_mated_searches",
     "no_nonmated_searches",

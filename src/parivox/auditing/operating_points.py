@@ -243,6 +243,7 @@ def locate_points(
     development: Counts | None = None,
     no_curve: str = "",
     deployed: Outcomes = NO_OUTCOMES,
+    has_certain_rejects: bool = False,
 ) -> list[LocatedPoint]:
     """Return each point with its threshold, and with the rates and cost it has on all trials.
 
@@ -258,6 +259,9 @@ def locate_points(
         Why no threshold can be found on the trials; empty if one can.
     deployed
         The decisions on all trials, for the point ``deployed``.
+    has_certain_rejects
+        Trials that score minus infinity are rejected at every threshold: a countermeasure rejects
+        them, or a search does not return the person.
     """
     threshold_trials = all_trials if development is None else development
     no_threshold_reason = no_curve if development is None or no_curve == NO_SCORES else ""
@@ -272,6 +276,8 @@ def locate_points(
             threshold, reason = point.threshold_or_reason(
                 threshold_trials, no_curve=no_threshold_reason
             )
+            if has_certain_rejects and threshold == -math.inf:
+                threshold, reason = math.nan, "too_many_certain_rejects"
             counts, accepted = all_trials, threshold
         fpr = fnr = sfar = cost_at_threshold = math.nan
         if not reason:

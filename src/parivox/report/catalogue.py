@@ -100,6 +100,9 @@ SENTENCES: dict[str, SentenceTemplate] = {
     "lists_end_above_threshold": SentenceTemplate(
         "some candidate list ends at or above the threshold"
     ),
+    "too_many_certain_rejects": SentenceTemplate(
+        "no threshold reaches it, as too many trials are rejected at every threshold"
+    ),
     "fnir_above_fpir": SentenceTemplate("FNIR exceeds FPIR at every threshold"),
     "decisions_without_scores": SentenceTemplate("decisions without scores"),
     "counted_at_thresholds": SentenceTemplate("counted at given thresholds only"),
