@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -250,6 +251,26 @@ def test_galleries_of_other_sizes_leave_false_positives_inconclusive():
     assert {row["verdict"] for row in rows} == {"inconclusive"}
     assert {row["reason"] for row in rows} == {"gallery_sizes_differ"}
     assert "gallery sizes differ (2 to 6)" in " ".join(str(audit).split())
+
+
+def test_a_group_below_a_minimum_may_be_in_galleries_of_other_sizes(tmp_path):
+    decisions, people, gallery = households([2, 6] * 8)
+    people["age"][people["id"].index("v0-0")] = "baby"
+    audit = pv.audit(decisions, people, gallery=gallery, by="age", replicates=50)
+    (row,) = audit.verdicts.subset(metric="fpir", group="baby").rows()
+    assert row["gates"].startswith("speakers_below_minimum")
+    assert json.loads(row["values"])["speakers_below_minimum"] == {"speakers": 1}
+    audit.report(tmp_path / "page.html")
+
+
+def test_values_of_verdicts_have_no_infinity():
+    decisions, people, gallery = households([2, 6] * 8)
+    right = pl.col("true_speaker").str.starts_with("v") & pl.col("true_speaker").str.ends_with("0")
+    predicted = pl.when(right).then(pl.lit("unknown")).otherwise("predicted_speaker")
+    decisions = decisions.with_columns(predicted.alias("predicted_speaker"))
+    audit = pv.audit(decisions, people, gallery=gallery, by="age", replicates=50)
+    assert math.inf in [row["ratio"] for row in audit.verdicts.rows()]
+    assert "Infinity" not in "".join(row["values"] for row in audit.verdicts.rows())
 
 
 def test_decisions_count_whatever_their_score():

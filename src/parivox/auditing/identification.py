@@ -41,6 +41,7 @@ from parivox.data.speakers import read_speakers
 from parivox.data.table import Table
 from parivox.data.trial_set import with_common_speakers
 from parivox.errors import ConfigError
+from parivox.facts import facts_of_row
 from parivox.options.audit import NEVER, REFERENCES, AuditOptions
 from parivox.options.kinds import option_fields
 from parivox.options.limits import parse_limits
@@ -404,13 +405,20 @@ def _search_verdicts(table: Table, gallery: Gallery) -> Table:
     for row in rows:
         if row["metric"] == "fpir":
             reason = row["reason"] if row["reason"] in _NO_RATIO_REASONS else _SIZES_DIFFER
-            values = {name: row[name] for name in ("ratio", "low", "high") if row[name] is not None}
-            values = {"metric": "fpir", "reason": reason, **values}
+            values = {"metric": "fpir", "reason": reason}
+            values |= {
+                name: row[name]
+                for name in ("ratio", "low", "high")
+                if row[name] is not None and math.isfinite(row[name])  # JSON has no infinity
+            }
+            values_of_gates = {
+                gate.code: gate.values for gate in facts_of_row(row, "gates") if gate.values
+            }
             row |= {
                 "verdict": "inconclusive",
                 "reason": reason,
                 "sentence": "inconclusive",
-                "values": json.dumps({"inconclusive": values}),
+                "values": json.dumps({**values_of_gates, "inconclusive": values}),
                 "because_of": "",
             }
     columns = TABLES["verdicts"]
