@@ -738,3 +738,13 @@ def test_one_missing_or_repeated_pair_is_told_in_the_singular():
     ):
         with pytest.raises(DataError, match=words):
             read_searches(rows, read_gallery("anna,ben"))
+
+
+def test_rules_of_points_may_be_in_capitals(audit):
+    in_capitals = audited(operating_points="FPIR=0.2")
+    assert in_capitals.groups.rows() == audit.groups.rows()
+    assert in_capitals.data.rows() == audit.data.rows()
+    decided = pv.audit(
+        pl.DataFrame(DECIDED), AGES, gallery="anna,ben", by="age", operating_points="DEPLOYED"
+    )
+    assert rate(decided, "fnir", grouping="all")["value"] == 0.5

@@ -157,15 +157,15 @@ def trial_options(options: AuditOptions) -> AuditOptions:
             msg = f"{fields[name].flag}: cannot be used with --gallery"
             hint = "leave it out"
             raise ConfigError(msg, hint)
+    points = []
     for text in options.operating_points or ():
-        if text.partition("=")[0].strip().lower() not in {
-            "threshold",
-            DEPLOYED,
-            *_SEARCH_RATES.values(),
-        }:
+        head, separator, number = text.partition("=")
+        rule = head.strip().lower()
+        if rule not in {"threshold", DEPLOYED, *_SEARCH_RATES.values()}:
             msg = f"--operating-point {text!r}: is not of identification"
             hint = "use fpir=X, fnir=X, threshold=X or deployed"
             raise ConfigError(msg, hint)
+        points.append(f"{rule}{separator}{number}")
     limits = []
     for text in options.limit:
         metric, separator, condition = _limit_parts(text)
@@ -178,7 +178,13 @@ def trial_options(options: AuditOptions) -> AuditOptions:
     gate = options.gate
     if not any(text.partition("=")[0].strip() == "pairs" for text in gate):
         gate = (*gate, "pairs=0")  # a search has one speaker
-    return replace(options, limit=tuple(limits), gate=gate, allocate=("both",))
+    return replace(
+        options,
+        operating_points=options.operating_points and tuple(points),
+        limit=tuple(limits),
+        gate=gate,
+        allocate=("both",),
+    )
 
 
 def _limit_parts(text: str) -> tuple[str, str, str]:
