@@ -748,3 +748,15 @@ def test_rules_of_points_may_be_in_capitals(audit):
         pl.DataFrame(DECIDED), AGES, gallery="anna,ben", by="age", operating_points="DEPLOYED"
     )
     assert rate(decided, "fnir", grouping="all")["value"] == 0.5
+
+
+def test_speakers_of_non_mated_searches_count_where_there_are_rates_only():
+    strangers = ["dora", "emil", "fred", "gina"]
+    decisions = {
+        "file": [f"{name}-1" for name in strangers],
+        "true_speaker": strangers,
+        "predicted_speaker": ["anna", "unknown", "unknown", "ben"],
+    }
+    people = {"id": strangers, "age": ["x", "y"] * 2}
+    audit = pv.audit(pl.DataFrame(decisions), people, gallery="anna,ben", by="age")
+    assert "Rates only: each group has 2 speakers" in " ".join(str(audit).split())

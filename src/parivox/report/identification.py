@@ -136,12 +136,12 @@ def rates_only_sentences(audit: Audit) -> list[str]:
         return [f"Rates only: {reason}, for which intervals are not available"]
     if reason != FEW_SPEAKERS:
         return []
-    groups = audit.groups.subset(metric="fnir", within="").rows()
-    sizes = {
-        row["speakers"]
-        for row in groups
-        if row["grouping"] != "all" and row["group"] != "pooled" and row["speakers"] is not None
-    }
+    speakers: dict[tuple[str, ...], int] = {}  # the larger number of either rate, by group
+    for row in audit.groups.subset(within="").rows():
+        if row["grouping"] != "all" and row["group"] != "pooled" and row["speakers"] is not None:
+            key = tuple(row[name] for name in ("system", "list", "grouping", "group"))
+            speakers[key] = max(speakers.get(key, 0), row["speakers"])
+    sizes = {*speakers.values()}
     if conditions(audit)["unit"] == "gallery":
         needed = f"at least {_MIN_SPEAKERS} galleries in each of two groups"
         return [f"Rates only: {needed} are needed for any comparison"]
