@@ -760,3 +760,16 @@ def test_speakers_of_non_mated_searches_count_where_there_are_rates_only():
     people = {"id": strangers, "age": ["x", "y"] * 2}
     audit = pv.audit(pl.DataFrame(decisions), people, gallery="anna,ben", by="age")
     assert "Rates only: each group has 2 speakers" in " ".join(str(audit).split())
+
+
+@pytest.mark.parametrize("limit", ["fpir=abc", "fnir:f=0.5x", "fpir="])
+def test_limits_are_refused_as_they_were_written(limit):
+    with pytest.raises(ConfigError) as refusal:
+        audited(limits=("fnir=10%", limit))
+    assert refusal.value.problem == f"--limit: {limit!r} is not RATE=MAX"
+    assert refusal.value.hint == "use fpir=5% or fnir=10%"
+
+
+def test_a_limit_that_is_given_twice_is_named_as_it_was_written():
+    with pytest.raises(ConfigError, match=r"twice.*fpir=5%"):
+        audited(limits=("fpir=5%", "fpir=0.05"))

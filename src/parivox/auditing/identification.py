@@ -169,12 +169,17 @@ def trial_options(options: AuditOptions) -> AuditOptions:
     limits = []
     for text in options.limit:
         metric, separator, condition = _limit_parts(text)
+        hint = "use fpir=5% or fnir=10%"
         if metric not in IDENTIFICATION_RATES:
             msg = f"--limit: {text!r} is not of identification"
-            hint = "use fpir=5% or fnir=10%"
             raise ConfigError(msg, hint)
         limits.append(f"{IDENTIFICATION_RATES[metric]}{separator}{condition}")
-    parse_limits(limits)
+        try:
+            parse_limits(limits[-1:])
+        except ConfigError:
+            msg = f"--limit: {text!r} is not RATE=MAX"
+            raise ConfigError(msg, hint) from None
+    parse_limits(options.limit)  # refuses repeated ones
     gate = options.gate
     if not any(text.partition("=")[0].strip() == "pairs" for text in gate):
         gate = (*gate, "pairs=0")  # a search has one speaker
