@@ -427,6 +427,14 @@ def test_several_models_of_a_person_count_as_the_best():
     assert searches.searches.mate_score.tolist() == [2.0]
 
 
+def test_a_model_is_not_named_like_another_person():
+    models = pl.DataFrame({"person": ["anna", "ben"], "model": ["ben", "b1"]})
+    with pytest.raises(DataError, match="'ben' of 'anna' is named like another person"):
+        read_gallery(models)
+    models = models.with_columns(pl.Series("model", ["anna", None]))
+    assert read_gallery(models).person_of_model == {"anna": "anna"}
+
+
 def test_distances_are_negated():
     people = {"utterance": ["p1", "q1"], "speaker": ["anna", "dora"]}
     pairs = {"enrol": ["anna", "ben"] * 2, "test": ["p1", "p1", "q1", "q1"], "score": [1, 3, 2, 4]}

@@ -59,7 +59,8 @@ def read_gallery(source: Any) -> Gallery:
     Raises
     ------
     DataError
-        If nobody is enrolled, a word for no one is, or a model is of two persons.
+        If nobody is enrolled, a word for no one is, or a model is of two persons or is named
+        like another person than its own.
     """
     names = _listed_names(source)
     if names is not None:
@@ -132,6 +133,14 @@ def _person_of_model(rows: pl.DataFrame, name: str, roles: Mapping[str, str]) ->
     if repeated.height:
         model, first_person = repeated.row(0)
         msg = f"{name}: model {model!r} is of {first_person!r} and of {repeated['person'][1]!r}"
+        hint = "name models differently"
+        raise DataError(msg, hint)
+    is_of_other = models["model"].is_in(rows["person"].implode()) & (
+        models["model"] != models["person"]
+    )
+    if is_of_other.any():
+        model, person = models.filter(is_of_other).sort("model").row(0)
+        msg = f"{name}: model {model!r} of {person!r} is named like another person"
         hint = "name models differently"
         raise DataError(msg, hint)
     return dict(models.iter_rows())
