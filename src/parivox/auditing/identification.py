@@ -777,6 +777,8 @@ class _SearchMeasures:
 
     def _add_persons_named(self) -> None:
         """Add the persons whom non-mated searches return most often, by number."""
+        if self._lists_are_cut and self.list.form != DECISIONS:  # decisions name one at most
+            return
         n_named = np.bincount(self.searches.candidate[self.is_false], minlength=len(self.persons))
         order = np.argsort(-n_named, kind="stable")[:MAX_NAMED]
         for number, person in enumerate(order[n_named[order] > 0].tolist(), 1):
