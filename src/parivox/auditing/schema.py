@@ -236,24 +236,6 @@ FIRST_COLUMNS: dict[str, dict[str, str]] = {
         "value": "float",
         "reason": "str",
     },
-}
-"""Columns that each table has had since this version of the schema, in order, with their kinds."""
-_BEST_GUESS = {"best_guess": "float", "best_guess_low": "float", "best_guess_high": "float"}
-ADDED_COLUMNS: dict[str, dict[str, str]] = {
-    "groups": _BEST_GUESS,
-    "meta": {"left_out": "str"},
-    "verdicts": {**_BEST_GUESS, "power": "float", "confirmatory": "bool", "because_of": "str"},
-    "pairing": {
-        **_GROUP,
-        "allocation": "str",
-        **_POINT,
-        "list_sha256": "str",
-        "se": "float",
-        "log_se": "float",
-        "fit": "float",
-        "draws": "str",
-        "members": "str",
-    },
     "attacks": {
         **_GROUP,
         "operating_point": "str",
@@ -271,6 +253,24 @@ ADDED_COLUMNS: dict[str, dict[str, str]] = {
         "standardised_ratio": "float",
         "reason": "str",
         "note": "str",
+    },
+}
+"""Columns that each table has had since this version of the schema, in order, with their kinds."""
+_BEST_GUESS = {"best_guess": "float", "best_guess_low": "float", "best_guess_high": "float"}
+ADDED_COLUMNS: dict[str, dict[str, str]] = {
+    "groups": _BEST_GUESS,
+    "meta": {"left_out": "str"},
+    "verdicts": {**_BEST_GUESS, "power": "float", "confirmatory": "bool", "because_of": "str"},
+    "pairing": {
+        **_GROUP,
+        "allocation": "str",
+        **_POINT,
+        "list_sha256": "str",
+        "se": "float",
+        "log_se": "float",
+        "fit": "float",
+        "draws": "str",
+        "members": "str",
     },
 }
 """Columns, or tables, that came later: columns stand at the end, and audits may lack them."""
