@@ -41,7 +41,7 @@ def countermeasure():
 PEOPLE = {"id": SPEAKERS, "group": ["f", "m", "f", "m"]}
 
 
-def audited(**options):
+def audited(scores=None, **options):
     options = {
         "by": "group",
         "operating_points": ("threshold=2",),
@@ -51,7 +51,7 @@ def audited(**options):
         "cm_threshold": "0",
         **options,
     }
-    return pv.audit(trials(), PEOPLE, **options)
+    return pv.audit(scores or trials(), PEOPLE, **options)
 
 
 def rate(audit, metric):
@@ -105,8 +105,17 @@ def test_thresholds_of_a_countermeasure_are_set_on_all_recordings(rule):
         assert bpcer <= 0.125
     elif rule.startswith("apcer"):
         assert apcer <= 0.25
-    elif rule != "eer":
+    elif rule == "eer":
+        assert abs(bpcer - apcer) <= 1 / min(len(bona_fide), len(spoofed))
+    else:
         assert threshold == 0.5
+
+
+def test_a_countermeasure_does_not_join_decisions():
+    decided = {**trials(), "decision": ["accept" if asv >= 2 else "reject" for _, asv, _ in ROWS]}
+    with pytest.raises(ConfigError, match="contains decisions") as refused:
+        audited(decided)
+    assert refused.value.hint
 
 
 def test_trials_without_a_score_of_the_countermeasure_are_not_scored():

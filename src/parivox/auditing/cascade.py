@@ -78,13 +78,17 @@ class Countermeasure:
         Raises
         ------
         ConfigError
-            If the trials have no scores, or the threshold cannot be set on them.
+            If the trials have no scores, or decisions too, or the threshold cannot be set on them.
         DataError
             If no trial has a score of the countermeasure.
         """
         if not trials.is_scored:
             msg = f"--cm: {trials.name} contains decisions without scores"
             hint = "leave out --cm"
+            raise ConfigError(msg, hint)
+        if "accepted" in trials.extra_columns:
+            msg = f"--cm: {trials.name} contains decisions, which it would not change"
+            hint = "leave out --cm, or the column of decisions"
             raise ConfigError(msg, hint)
         scores = self.scores.of_recordings(trials.utterance_ids.series())
         threshold = self.threshold(trials, scores)
