@@ -11,6 +11,9 @@ import parivox as pv
 from parivox.auditing.cascade import read_countermeasure
 from parivox.errors import ConfigError, DataError
 from parivox.report import overview
+from parivox.report.audit_queries import scopes
+from parivox.report.sheets.sheet import UNDEFINED
+from parivox.report.sheets.supplementary import rejecting_stages
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors_spoof.json").read_text(encoding="utf-8"))
 VECTOR = VECTORS["S7.1_cascade"]
@@ -92,6 +95,22 @@ def test_target_trials_that_each_stage_rejects_are_counted_by_group(follows_sche
     assert counts["all", first] + counts["all", second] == rate(audited(), "fnr") * n_target
     for item in (first, second):
         assert counts["f", item] + counts["m", item] == counts["all", item]
+
+
+def test_the_second_stage_rejects_at_the_first_point_with_a_threshold():
+    def counts(*points):
+        rows = audited(operating_points=points).data.subset(source="countermeasure").rows()
+        return {(row["group"], row["item"]): row["count"] for row in rows}
+
+    with_threshold = counts("threshold=2")
+    assert counts("fpr=0.00001", "threshold=2") == with_threshold
+    without = counts("fpr=0.00001")
+    assert {item for _, item in without} == {"target_trials_rejected_by_countermeasure"}
+    assert without.items() <= with_threshold.items()
+    audit = audited(operating_points=("fpr=0.00001",))
+    scope = {**next(iter(scopes(audit))).filters, "grouping": "group"}
+    (sheet,) = rejecting_stages(audit, scope, {"f": {}, "m": {}})
+    assert sheet.rows[0][-1].text == UNDEFINED
 
 
 @pytest.mark.parametrize("rule", ["bpcer=0.125", "apcer=0.25", "eer", "threshold=0.5", "0.5"])

@@ -160,9 +160,16 @@ def add_stage_rows(
     table: TableBuilder,
     trials: TrialSet,
     groupings: Sequence[Grouping],
-    located: LocatedPoint,
+    points: Sequence[LocatedPoint],
 ) -> None:
-    """Add how many target trials each of the two stages rejects, over all trials and by group."""
+    """Add how many target trials each of the two stages rejects, over all trials and by group.
+
+    The second stage rejects at the first operating point that has a threshold; without any, only
+    the first stage has rows.
+    """
+    thresholds = [point.threshold for point in points if not np.isnan(point.threshold)]
+    items = (REJECTED_FIRST, REJECTED_SECOND) if thresholds else (REJECTED_FIRST,)
+    threshold = thresholds[0] if thresholds else -np.inf
     n_groups = [1, *(len(grouping.groups) for grouping in groupings)]
     counts = [np.zeros((3, n), dtype=np.int64) for n in n_groups]
     coders = [trials.side_coder(grouping) for grouping in groupings]
@@ -170,7 +177,7 @@ def add_stage_rows(
         used = partition.without_conflicts()
         used = used.take(used.target)
         is_rejected = used.extra_columns[REJECTED]
-        is_rejected_later = ~is_rejected & (used.score < located.threshold)
+        is_rejected_later = ~is_rejected & (used.score < threshold)
         codes: list[NDArray[np.int32]] = [np.zeros(len(used), dtype=np.int32)]
         codes += [coder(used)[0] for coder in coders]
         for group_counts, code in zip(counts, codes, strict=True):
@@ -179,7 +186,7 @@ def add_stage_rows(
                 group_counts[row] += np.bincount(counted, minlength=group_counts.shape[1])
     names = [("all", ["all"]), *((grouping.name, grouping.groups) for grouping in groupings)]
     for (grouping_name, groups), (n_trials, *rejected) in zip(names, counts, strict=True):
-        for item, n_rejected in zip((REJECTED_FIRST, REJECTED_SECOND), rejected, strict=True):
+        for item, n_rejected in zip(items, rejected, strict=False):
             table.add(
                 system=trials.system,
                 list=trials.list,

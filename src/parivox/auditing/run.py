@@ -352,7 +352,7 @@ def _add_data_rows(data_table: TableBuilder, system: System, inputs: GroupedTria
         if trials.is_scored:
             add_warnings(data_table, trials, share_warnings(counts.group_counts))
     if trials.identified is not None and trials.identified.first_stage_threshold is not None:
-        add_stage_rows(data_table, trials.identified, inputs.groupings, points[0])
+        add_stage_rows(data_table, trials.identified, inputs.groupings, points)
     if options.conflicts != "error" and trials.identified is not None:
         add_conflict_effects(
             data_table, trials.identified, inputs.groupings, counts, points, options
