@@ -41,6 +41,11 @@ def rows_of(audit, **filters):
     return {(row["group"], row["attack"]): row for row in audit.attacks.subset(**filters).rows()}
 
 
+def scope_of(audit):
+    (source,) = audit.record["inputs"]
+    return {"system": source["system"], "list": source["list"], "grouping": "group"}
+
+
 @pytest.fixture(scope="module")
 def audit():
     return audited()
@@ -164,8 +169,7 @@ def test_a_verdict_stays_and_says_if_it_may_not_hold_for_other_attacks():
 
 
 def test_sentences_name_the_attacks_that_matter(audit):
-    scope = {"system": "", "list": "", "grouping": "group"}
-    scope |= {key: audit.record["inputs"][0][key] for key in ("system", "list")}
+    scope = scope_of(audit)
     words = " ".join(attack_sentences(audit, scope, "sfar=0.2"))
     assert "SFAR of all trials: 0 % (A07) to 40.0 % (A17)" in words
     assert "Agreement between attacks is not evidence about other speakers" in words
@@ -213,6 +217,28 @@ def test_trials_without_attack_are_an_unknown_attack():
     rows = rows_of(audited(trials))
     assert rows["all", "unknown attack"]["trials"] == len(unknown)
     assert rows["f", ""]["standardised"] == pytest.approx((0 + 4 / 9) / 2)
+
+
+def test_an_unknown_attack_on_speakers_without_a_group_has_a_row():
+    audit = audited(
+        [
+            trial | {"attack": "" if trial["enrol_speaker"] == "s8" else trial["attack"]}
+            for trial in LIST["trials"]
+        ]
+    )
+    assert rows_of(audit)["all", "unknown attack"]["trials"] > 0
+    assert rows_of(audit)["f", "unknown attack"]["trials"] == 0
+    sheet = attack_table(audit, scope_of(audit), "sfar=0.2")
+    assert [row[0].text for row in sheet.rows][-2:] == ["unknown attack", "all attacks"]
+
+
+def test_the_long_table_has_a_group_called_all_beside_all_trials():
+    names = ["all", "b", "c", "d", "e"]
+    people = {**PEOPLE, "group": [names[i % 5] for i in range(len(PEOPLE["id"]))]}
+    audit = audited(speakers=people)
+    sheet = attack_table(audit, scope_of(audit), "sfar=0.2")
+    groups = [row[1].text for row in sheet.rows if row[0].text == "A17"]
+    assert sorted(groups) == ["all", *names]
 
 
 @settings(deadline=None, max_examples=8)

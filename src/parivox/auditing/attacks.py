@@ -93,6 +93,9 @@ def count_attacks(
             sums[i][0] += errors
             sums[i][1] += n_trials
             speaker_codes[i].append(np.unique(entry * n_speakers + speaker.take(in_cell)))
+    # Of all trials, so that the tables of all cells have the same attacks.
+    is_known = not any((codes // n_speakers == n_attacks - 1).any() for codes in speaker_codes[0])
+    names = trials.attacks if is_known else (*trials.attacks, UNKNOWN_ATTACK)
     attacks_by_cells = {}
     for layout, layout_sums, codes in zip(layouts, sums, speaker_codes, strict=True):
         name = "all" if layout.grouping is None else layout.grouping.name
@@ -103,21 +106,14 @@ def count_attacks(
         cell = np.unique(entry // n_attacks * n_speakers + speaker) // n_speakers
         of_groups = np.bincount(cell, minlength=layout.n_cells).reshape(shape[:2])
         for stratum, stratum_name in enumerate(layout.stratum_names()):
-            attacks_by_cells[name, stratum_name] = _without_unused(
-                trials.attacks, by_stratum[:, :, stratum], speakers[stratum].T, of_groups[stratum]
+            errors, n_trials = by_stratum[:, :, stratum, : len(names)]
+            attacks_by_cells[name, stratum_name] = GroupAttacks(
+                names,
+                AttackCounts(errors, n_trials),
+                speakers[stratum].T[: len(names)],
+                of_groups[stratum],
             )
     return attacks_by_cells
-
-
-def _without_unused(
-    attacks: tuple[str, ...], counts: IntArray, speakers: IntArray, speakers_of_groups: IntArray
-) -> GroupAttacks:
-    """Return the spoof trials of some groups, with an unknown attack only where there is one."""
-    names = (*attacks, UNKNOWN_ATTACK) if speakers[-1].any() else attacks
-    errors, trials = counts[..., : len(names), :]
-    return GroupAttacks(
-        names, AttackCounts(errors, trials), speakers[: len(names)], speakers_of_groups
-    )
 
 
 class OtherAttacks(NamedTuple):

@@ -92,7 +92,7 @@ def _long_table(
     )
     sheet = Sheet(title, columns, is_sortable=True)
     for attack in all_rows:
-        for group, rows in {"all": all_rows, **rows_by_group}.items():
+        for group, rows in (("all", all_rows), *rows_by_group.items()):
             row = rows[attack]
             ratios = (Cell(short_number(row[name])) for name in ("ratio", "ratio_without"))
             sheet.add(attack or "all attacks", group, _counts(row), _rate(row), *ratios)
