@@ -232,6 +232,27 @@ def test_an_unknown_attack_on_speakers_without_a_group_has_a_row():
     assert [row[0].text for row in sheet.rows][-2:] == ["unknown attack", "all attacks"]
 
 
+@pytest.mark.parametrize(
+    ("reference", "head"),
+    [("f", "m to f"), ("m", "f to m"), ("pooled", "f to all groups pooled"), ("others", "f to m")],
+)
+def test_ratios_of_two_groups_are_to_the_reference(reference, head):
+    trials, people = spoof_list({"f": [0.6] * 6, "m": [0.2] * 6}, 10)
+    audit = audited(trials, people, operating_points="threshold=1", reference=reference)
+    sheet = attack_table(audit, scope_of(audit), "threshold=1")
+    assert sheet.columns[-2].head == head
+    group = head[0]
+    row = rows_of(audit)[group, ""]
+    assert float(sheet.rows[-1][-2].text) == pytest.approx(row["ratio"], rel=0.02)
+    words = " ".join(attack_sentences(audit, scope_of(audit), "threshold=1"))
+    n_above = 0 if group == "m" else 6
+    to = head.removeprefix(f"{group} to ")
+    assert f"SFAR is higher for {group} than for {to} in {n_above} of 6 attacks" in words
+    if reference in people["group"]:
+        own = rows_of(audit)[reference, ""]
+        assert own["ratio"] is own["standardised_ratio"] is own["low"] is None
+
+
 def test_the_long_table_has_a_group_called_all_beside_all_trials():
     names = ["all", "b", "c", "d", "e"]
     people = {**PEOPLE, "group": [names[i % 5] for i in range(len(PEOPLE["id"]))]}

@@ -38,6 +38,7 @@ ATTACK_DEPENDENT = "attack_dependent"
 """Reason code: a verdict may not hold for other attacks."""
 TOO_FEW_ATTACKS = "too_few_attacks"
 """Note of ratios of which nothing is said for other attacks."""
+_RATIOS = ("ratio", "low", "high", "ratio_without", "standardised_ratio")
 
 
 class GroupAttacks(NamedTuple):
@@ -216,6 +217,9 @@ def add_attack_rows(
                 undefined, safe_divide(standardised, other_standardised)
             ),
         }
+        if reference in groups:  # has no ratio to itself
+            for name in _RATIOS:
+                rates[name][:, [*groups].index(reference)] = np.nan
         if located.reason:
             rates = dict.fromkeys(rates, _with_total(undefined, undefined[0]))
         note, n_known = "", known.trials.shape[0]

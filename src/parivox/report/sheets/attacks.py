@@ -54,7 +54,7 @@ def attack_table(audit: Audit, filters: Row, point: str) -> Sheet | None:
     if len(rows_by_group) > _MAX_GROUPS_ABREAST:
         return _long_table(title, all_rows, rows_by_group)
     groups = sorted(rows_by_group, key=lambda group: -(rows_by_group[group][""]["value"] or 0))
-    has_ratio = len(groups) == _PAIR_SIZE
+    comparisons = list(_compared_groups(rows_by_group)) if len(groups) == _PAIR_SIZE else []
     columns = [
         Column("Attack", is_words=True),
         Column("Spoof trials"),
@@ -62,8 +62,8 @@ def attack_table(audit: Audit, filters: Row, point: str) -> Sheet | None:
     ]
     for group in groups:
         columns += [Column(f"{group}: accepts / trials"), Column(group, unit="%")]
-    if has_ratio:
-        columns.append(Column(f"{groups[0]} to {groups[1]}"))
+    for group, reference in comparisons:
+        columns.append(Column(f"{group} to {reference}"))
         columns.append(Column("Ratio without this attack"))
     sheet = Sheet(title, columns, sums=1)
     for attack, all_row in all_rows.items():
@@ -71,9 +71,9 @@ def attack_table(audit: Audit, filters: Row, point: str) -> Sheet | None:
         for group in groups:
             row = rows_by_group[group][attack]
             cells += [Cell(_counts(row)), _rate(row)]
-        if has_ratio:
-            first_row = rows_by_group[groups[0]][attack]
-            cells += [Cell(short_number(first_row[name])) for name in ("ratio", "ratio_without")]
+        for group, _ in comparisons:
+            row = rows_by_group[group][attack]
+            cells += [Cell(short_number(row[name])) for name in ("ratio", "ratio_without")]
         sheet.add(*cells)
     return sheet
 
@@ -168,7 +168,11 @@ def _compared_groups(
 
     Of more groups, those with the highest ratios come, as the table has all of them.
     """
-    compared = [group for group, rows in rows_by_group.items() if rows[""]["ratio"] is not None]
+    compared = [
+        group
+        for group, rows in rows_by_group.items()
+        if rows[""]["ratio"] is not None and group != rows[""]["reference"]
+    ]
     compared.sort(key=lambda group: -rows_by_group[group][""]["ratio"])
     for group in compared[: 1 if len(rows_by_group) == _PAIR_SIZE else _MAX_COMPARED]:
         reference = rows_by_group[group][""]["reference"]
