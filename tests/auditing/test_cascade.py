@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 
 import parivox as pv
 from parivox.auditing.cascade import read_countermeasure
+from parivox.cli import main
 from parivox.errors import ConfigError, DataError
 from parivox.report import overview
 from parivox.report.audit_queries import scopes
+from parivox.report.html.method import command
 from parivox.report.sheets.sheet import UNDEFINED
 from parivox.report.sheets.supplementary import rejecting_stages
 
@@ -135,6 +138,26 @@ def test_a_countermeasure_does_not_join_decisions():
     with pytest.raises(ConfigError, match="contains decisions") as refused:
         audited(decided)
     assert refused.value.hint
+
+
+@pytest.mark.parametrize("rule", ["-0.5", "bpcer=0.125"])
+def test_the_command_of_the_report_repeats_the_cascade(rule, tmp_path, monkeypatch):
+    audit = audited(cm_threshold=rule)
+    tables = {"SCORES_1": trials(), "SPEAKERS": PEOPLE, "CM": countermeasure()}
+    for name, columns in tables.items():
+        rows = [columns, *zip(*columns.values(), strict=True)]
+        text = "\n".join(",".join(map(str, row)) for row in rows)
+        (tmp_path / name).write_text(text + "\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    words = shlex.split(command(audit))[1:]
+    assert main([*words, "--quiet", "--out", "again"]) in {0, None}
+    again = pv.load("again")
+    assert again.record["countermeasure_rule"] == rule
+    assert (
+        again.record["countermeasure_thresholds"].popitem()[1]
+        == (audit.record["countermeasure_thresholds"].popitem()[1])
+    )
+    assert command(again) == command(audit)
 
 
 def test_trials_without_a_score_of_the_countermeasure_are_not_scored():

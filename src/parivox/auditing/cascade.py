@@ -108,6 +108,7 @@ class Countermeasure:
             content_sha256=digest.hexdigest(),
             provenance=[*decided.provenance, dict(self.scores.provenance)],
             first_stage_threshold=threshold,
+            first_stage_rule=self.rule,
         )
 
 

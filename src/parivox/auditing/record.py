@@ -73,6 +73,11 @@ def audit_record(
     }
     if first_stages:
         record["countermeasure_thresholds"] = first_stages
+        (record["countermeasure_rule"],) = {
+            trials.identified.first_stage_rule
+            for trials in inputs.trial_sets
+            if trials.identified is not None
+        }
     if groups_file is not None:
         record["groups_file"] = groups_file.record()
     if threshold_rules is not None:

@@ -208,6 +208,7 @@ class TrialSet:
 
     # threshold of the countermeasure that decides before the scores do; None without any
     first_stage_threshold: float | None = None
+    first_stage_rule: str = ""  # of that threshold, as the user writes it
 
     # what shards of these trials add up to, by which scores and errors are counted instead
     shard_sum: Any = None

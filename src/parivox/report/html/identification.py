@@ -12,7 +12,6 @@ from parivox.report.html.first_screen import all_groups, first_screen, template_
 from parivox.report.html.method import method_section
 from parivox.report.html.sentences import context_caveats
 from parivox.report.identification import (
-    conditions,
     gallery_text,
     search_sizes,
     threshold_text,
@@ -58,10 +57,6 @@ def page_content(audit: Audit, context: Context | None) -> dict[str, Any]:
         if tables.get(name) or name in {"all", "method"}
     }
     options = audit.record["options"]
-    method = method_section(audit, context)
-    rank = conditions(audit)["rank"]
-    if rank > 1:
-        method["command"] += f" --rank {rank}"
     points = [located_points(audit, system) for system in systems(audit)]
     return {
         **template_names(audit, audit_overview),
@@ -73,7 +68,7 @@ def page_content(audit: Audit, context: Context | None) -> dict[str, Any]:
         "tables": tables,
         "persons": gallery_text(audit),
         "unit": "galleries" if unit_text(audit) == "galleries" else "probe speakers",
-        "method": method,
+        "method": method_section(audit, context),
         "said": {
             "systems": [("Searches", f"{'; '.join(search_sizes(audit))}.", [])],
             "context": [

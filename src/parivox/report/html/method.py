@@ -192,6 +192,11 @@ def command(audit: Audit) -> str:
         is_by_default = name == "by" and record["groupings_chosen_by"] != "user"
         if chosen not in (default, None) and not is_by_default:
             words += described_options[name].command_line_words(chosen)
+    if rule := record.get("countermeasure_rule"):
+        words += described_options["cm_threshold"].command_line_words(rule)
+    rank = record.get("identification", {}).get("rank", 1)
+    if rank > 1:
+        words += described_options["rank"].command_line_words(rank)
     return shlex.join(words)
 
 
