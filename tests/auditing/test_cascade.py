@@ -192,6 +192,8 @@ def test_files_of_countermeasures_are_read(tmp_path, text):
         ({"cm": None}, ConfigError, "needs the scores of a countermeasure"),
         ({"cm_threshold": "fpr=0.1"}, ConfigError, "give a number, bpcer=X, apcer=X or eer"),
         ({"cm_threshold": "bpcer=0.0001"}, ConfigError, "too few bona fide or spoofed recordings"),
+        ({"llr": True}, ConfigError, "cm: cannot be used with llr=True; leave out one of them"),
+        ({"llr_base": 2}, ConfigError, "cm: cannot be used with llr_base"),
         ({"cm": {"filename": ["x"], "cm-score": [1.0]}}, ConfigError, "too few bona fide"),
         ({"cm": {"filename": ["a", "a"], "cm-score": [1, 2]}}, DataError, "'a' has two scores"),
         ({"cm": {"filename": ["a"], "cm-score": ["high"]}}, DataError, "'high' is not a score"),

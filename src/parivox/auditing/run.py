@@ -590,6 +590,9 @@ def _countermeasure(audit_options: AuditOptions, *, has_counts: bool) -> Counter
         ("score counts", has_counts),
         ("--threshold-from", audit_options.threshold_from is not None),
         ("--thresholds", audit_options.thresholds is not None),
+        # scores of -inf, where the countermeasure rejects, have no finite cost
+        ("--llr", audit_options.llr),
+        ("--llr-base", audit_options.llr_base is not None),
     ):
         if is_given:
             msg = f"--cm: cannot be used with {name}"
