@@ -219,6 +219,19 @@ def test_trials_without_attack_are_an_unknown_attack():
     assert rows["f", ""]["standardised"] == pytest.approx((0 + 4 / 9) / 2)
 
 
+def test_spoof_trials_that_imitate_a_speaker_without_a_group_count_for_the_claimed_one():
+    (claim,) = (
+        trial
+        for trial in LIST["trials"]
+        if trial["label"] == "spoof" and trial["enrol_speaker"] != trial["test_speaker"]
+    )
+    groups = dict(LIST["speakers"]) | {claim["test_speaker"]: ""}
+    people = {"id": list(groups), "group": [group or "" for group in groups.values()]}
+    rows = audited(speakers=people).groups.subset(grouping="group", metric="sfar").rows()
+    speakers = {row["group"]: row["speakers"] for row in rows}
+    assert speakers["f"] == sum(group == "f" for group in groups.values())
+
+
 def test_an_unknown_attack_on_speakers_without_a_group_has_a_row():
     audit = audited(
         [

@@ -372,7 +372,8 @@ class _SpeakersAndRecordings:
         if placed.are_failed:
             return
         sides = [side.astype(np.intp) for side in (placed.trials.enrol, placed.trials.test)]
-        speakers = [self.speaker.take(side) for side in sides]
+        claims = placed.trials.by_claim()  # as their groups are
+        speakers = [self.speaker.take(side) for side in (claims.enrol, claims.test)]
         for i in placed.cells_by_layout:
             self.participants[self.layouts[i]].add(speakers, placed, i)
         for side in sides:
