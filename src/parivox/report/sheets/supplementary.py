@@ -261,9 +261,9 @@ def rejecting_stages(audit: Audit, filters: Row, rates: Rates) -> Iterator[Sheet
     for group, rows_of_group in rows.items():
         if group in rates or group == "all":
             for item in (REJECTED_FIRST, REJECTED_SECOND):
-                row = rows_of_group.get(item)
                 cells = [UNDEFINED, UNDEFINED]  # no operating point has a threshold
-                if row is not None:
+                if item in rows_of_group:
+                    row = rows_of_group[item]
                     cells = [f"{row['count']:,}", percent_figure(row["value"])]
                 cells_by_group.setdefault(group, []).extend(cells)
     yield Sheet.with_heads(
