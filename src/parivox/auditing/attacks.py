@@ -1,7 +1,7 @@
 """Spoof accepts by attack: counts of every group, rows of the table ``attacks``.
 
 The attack is a key of spoof trials, as the claimed speaker's group is. Verdicts on spoof accepts
-hold for the attacks of the list; those that may not hold for others are told.
+hold for the attacks of the list; those that may not hold for others have a note.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Once the threshold is set, a mated search is a trial with an error (FNIR) of the probe's speaker,
 and a non-mated one a trial with an error of the other class (FPIR). So everything from thresholds
 to verdicts is that of verification, with probe speakers as the sampling unit and the gallery given;
-gallery persons are never resampled. What is told here besides: who was named, ranks, and what a
+gallery persons are never resampled. This module adds: who was named, ranks, and what a
 smaller gallery would have given.
 """
 
@@ -70,7 +70,7 @@ _DEFAULT_POINT = "fpir=0.01"
 _SPEAKERS_CROSS_GALLERIES = "speakers_cross_galleries"
 _FEW_SPEAKERS = "few_probe_speakers"
 MAX_NAMED = 10
-"""Persons named most often of whom the counts are told, by number."""
+"""Number of persons, named most often, whose counts are in the table."""
 _MAX_RANK = 20
 """Ranks of the cumulative match characteristic, at most."""
 _TRIAL_CODES = {
@@ -85,7 +85,7 @@ _SIZES_DIFFER = "gallery_sizes_differ"
 _NO_RATIO_REASONS = (*_TRIAL_CODES.values(), "is_reference")
 """Reasons of rows without a comparison, which stay."""
 _JOINT_MEASURES = ("fdr", "ir", "garbe")
-"""Measures of both error rates that are told of searches too."""
+"""Measures of both error rates that searches have too."""
 _KEPT_ITEMS = {
     "trials_of_unknown_group": "searches_of_unknown_group",
 }
@@ -108,7 +108,7 @@ class GroupedSearches(NamedTuple):
     unlisted_speakers: Mapping[tuple[str, str], int]
     """Searches of each list whose speakers the table of speakers does not have."""
     failures: Mapping[tuple[str, str], FailureCounts]
-    """Searches of each list that failed and so are left out, where that was told."""
+    """Searches of each list that failed and so are left out, where failures were given."""
     are_galleries_units: bool
     """Whether intervals are over galleries, each of which stands for its speakers."""
     rates_only_reason: str = ""

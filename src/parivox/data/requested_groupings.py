@@ -442,13 +442,13 @@ class AttributeLookup:
         if self.sets:
             names = [where, *([self.table.name] if self.table is not None else [])]
             where = ", ".join(dict.fromkeys([*names, *(one.name for one in self.sets)]))
-        mend = name_hint(asked, columns)
-        if not mend.startswith("did") and not self.speakers.provenance:
-            mend = "add the speaker table that contains it, with --speakers FILE"
+        remedy = name_hint(asked, columns)
+        if not remedy.startswith("did") and not self.speakers.provenance:
+            remedy = "add the speaker table that contains it, with --speakers FILE"
             if self.table is not None and self.table.provenance.get("format") == "kaldi":
-                mend += ", as which Kaldi's folder may be given again"
+                remedy += ", as which Kaldi's folder may be given again"
         msg = f"{self.option}: {problem} {shown_as!r} (searched {where})"
-        return ConfigError(msg, mend)
+        return ConfigError(msg, remedy)
 
     def _read(self, attribute: Attribute, level: str) -> AttributeCodes:
         if level == "trial":

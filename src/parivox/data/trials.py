@@ -118,7 +118,7 @@ def read_trials(
 ) -> TrialSet:
     """Read scored trials, find their speakers, and check them.
 
-    Whatever is not as it must be is a `DataError` with file, row, column and the mend.
+    Whatever is not as it must be is a `DataError` with file, row, column and the remedy.
 
     With `allows_unknown_speakers`, as for development scores, no speaker is looked up where there
     are labels, and `columns` that the files lack are passed over. With `unscored`, only
@@ -636,15 +636,15 @@ def _all_speaker_names(
             if tables.failures is not None:
                 failed_ids = chunk.gather(np.flatnonzero(chunk_files == _FAILURES_FILE))
                 tables.failures.check_speakers(failed_ids, None, None, tables.models)
-            mend = "give a table with --speakers or --utterances"
+            remedy = "give a table with --speakers or --utterances"
             if tables.utterances is not None:
-                mend = f"give {tables.utterances.name} a column 'speaker'"
+                remedy = f"give {tables.utterances.name} a column 'speaker'"
             msg = (
                 f"{rows.scans[0].name}: "
                 f"{listed_ids(ids_without_folder, column_ids, 'utterance ids')} name no "
                 "speaker"
             )
-            hint = f"{mend}, or the columns enrol_speaker and test_speaker"
+            hint = f"{remedy}, or the columns enrol_speaker and test_speaker"
             raise DataError(msg, hint)
         name_series.append(first_components(column_ids).unique())
     return pl.concat([series.alias("speaker") for series in name_series]).unique().sort()

@@ -159,7 +159,7 @@ def _check_block_sizes(
         f"{name} {names[name][group]}" if group >= 0 else f"of no group by {name}"
         for name, group in group_by_name.items()
     )
-    mend = (
+    remedy = (
         "give a single --by, or join values with --groups"
         if len(group_by_name) > 1
         else "leave them out"
@@ -168,5 +168,5 @@ def _check_block_sizes(
         f"{speakers.name}: {sizes[smallest]} speakers of the trials are {words}, fewer than a "
         f"block of {min_speakers}"
     )
-    hint = f"{mend}, or give --blocks {max(int(sizes[smallest]), 2)}"
+    hint = f"{remedy}, or give --blocks {max(int(sizes[smallest]), 2)}"
     raise DataError(msg, hint)

@@ -40,7 +40,7 @@ _SCORE_HEADER = ("spk", "filename", *_SCORE_COLUMNS)
 _KEY_HEADER = ("spk", "filename", "cm-label", "asv-label")
 _SIDES = {"enrol": "spk", "enrol_speaker": "spk", "test": "filename"}
 NOT_SUPPLIED = "-"
-"""What a column holds where nothing is told."""
+"""What a column has in place of a missing value."""
 _RECORDING_COLUMNS = ("speaker", "utterance", "gender", "codec", "codec_quality")
 """First columns of the table of recordings, which has no header. Attacks are those of trials."""
 _N_RECORDING_COLUMNS, _KEY_COLUMN = 10, 8
