@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from parivox.core.counts import Curve, FloatArray
     from parivox.data.groups_file import GroupsFile
     from parivox.data.rule_file import RuleFile
+    from parivox.data.speaker_counts import SpeakerCounts
     from parivox.options.types import OtherAuditOptions
 
     Metric = Callable[[Curve], ArrayLike]
@@ -559,9 +560,7 @@ def _user_metrics(metrics: Mapping[str, Metric] | None) -> dict[str, Metric]:
 
 def _with_units(inputs: GroupedTrials, design: AuditDesign) -> tuple[GroupedTrials, AuditDesign]:
     """Return the trials with the unit of each speaker, and the design with the units drawn."""
-    sources = [
-        trials.speaker_source for trials in inputs.trial_sets if trials.speaker_source is not None
-    ]
+    sources = _speaker_sources(inputs)
     if not design.options.intervals or not sources:
         return inputs, design
     groupings = [*inputs.groupings, *inputs.within, *inputs.standardise_over]
@@ -569,10 +568,18 @@ def _with_units(inputs: GroupedTrials, design: AuditDesign) -> tuple[GroupedTria
     assignment = UnitAssignment.of_lists(sources, groupings, n_speakers)
     trial_sets = [trials.with_units(assignment) for trials in inputs.trial_sets]
     inputs = replace(inputs, trial_sets=cast("Sequence[TrialSet]", trial_sets))
+    sources = _speaker_sources(inputs)  # those that are measured: what draws sum up is kept there
     draws = None
     if assignment.n_units_in_use(sources) <= MAX_DRAWN_SPEAKERS:
         draws = draw_speakers(sources, inputs.groupings, design.options, assignment)
     return inputs, replace(design, draws=draws)
+
+
+def _speaker_sources(inputs: GroupedTrials) -> list[TrialSet | SpeakerCounts]:
+    """Return what says who takes part in the trials of each system."""
+    return [
+        trials.speaker_source for trials in inputs.trial_sets if trials.speaker_source is not None
+    ]
 
 
 # --- what is refused ----------------------------------------------------------------------------

@@ -316,7 +316,8 @@ def check_partition(
         scored.test.take(order),
         trial_class.take(order),
         scored.score.take(order),
-        is_doubtful.take(order),
+        # usually no trial is doubtful, and there is nothing to put in order
+        is_doubtful.take(order) if is_doubtful.any() else is_doubtful,
         more,
     )
     pair_keys, trials = _drop_duplicates(pair_keys, trials, speaker, counts)

@@ -203,11 +203,12 @@ def deal_rows(
                 continue
             shard = shard_of_utterance.take(np.minimum(rows.enrol, rows.test))
             order = np.argsort(shard.astype(np.uint16), kind="stable")  # which is fast
-            ends = np.cumsum(np.bincount(shard, minlength=n_shards))
+            n_rows_of_shards = np.bincount(shard, minlength=n_shards)
+            ends = np.cumsum(n_rows_of_shards)
             columns = {
                 name: column.take(order) for name, column in _columns(rows, _ROW_COLUMNS).items()
             }
-            for number in np.unique(shard).tolist():
+            for number in np.flatnonzero(n_rows_of_shards).tolist():
                 part = slice(ends[number - 1] if number else 0, ends[number])
                 tables.append(number, {name: column[part] for name, column in columns.items()})
     for number in range(n_shards):
