@@ -66,15 +66,12 @@ def test_of_two_groups_it_is_said_once_that_one_is_worse(audit):
     assert (f.group, m.group) == ("f", "m")
     for metric in BONA_FIDE_ERRORS:
         for comparison, mirror in zip(f.comparisons[metric], m.comparisons[metric], strict=True):
-            assert not comparison.repeats_other_group  # it is f that is worse
-            assert mirror.repeats_other_group == (
-                mirror.verdict == "better" and comparison.verdict == "worse"
-            )
-    assert any(comparison.repeats_other_group for comparison in m.all_comparisons())
+            assert not comparison.worse_group  # it is f that is worse
+            repeats_f = mirror.verdict == "better" and comparison.verdict == "worse"
+            assert mirror.worse_group == ("f" if repeats_f else "")
+    assert any(comparison.worse_group for comparison in m.all_comparisons())
     assert not any(
-        comparison.repeats_other_group
-        for line in other_lines
-        for comparison in line.all_comparisons()
+        comparison.worse_group for line in other_lines for comparison in line.all_comparisons()
     )
 
 
@@ -84,7 +81,7 @@ def test_one_who_is_better_than_a_named_group_is_no_mirror(audited):
         comparison.verdict for line in lines for comparison in line.all_comparisons()
     }
     assert not any(
-        comparison.repeats_other_group for line in lines for comparison in line.all_comparisons()
+        comparison.worse_group for line in lines for comparison in line.all_comparisons()
     )
 
 

@@ -129,7 +129,7 @@ def _comparison_cells(comparison: GroupComparison, margin: float) -> Iterator[st
     """Yield the rate, the ratio as drawn, and the ratio with its interval on one line."""
     yield percent(comparison.rate)
     # grey where it says again that the other group is worse
-    ink = "gray" if comparison.repeats_other_group else ""
+    ink = "gray" if comparison.worse_group else ""
     yield svg_strip(
         comparison.ratio,
         comparison.low,

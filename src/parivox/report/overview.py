@@ -96,7 +96,7 @@ _SYSTEM_CLAIMS = {
     ),
 }
 """What is said of the better of two systems, and of the best."""
-SET_BY_THRESHOLD = "set by the threshold"
+SET_BY_THRESHOLD = "chosen"
 _REFERENCE_GROUP = "other"
 _LOST_TO_HOLM = "not_after_holm"
 _MAX_NEAR_P = 0.5
@@ -147,8 +147,8 @@ class GroupComparison(NamedTuple):
     """The likely ratio, where power is low, as ratios that are found then look too large."""
     error_counts: str = ""
     """Errors and trials."""
-    repeats_other_group: bool = False
-    """Whether it says again, of one of two groups, that the other one is worse."""
+    worse_group: str = ""
+    """The other one of two groups, where it is worse and this comparison only repeats that."""
     speakers: int | None = None
     """Speakers of the searches behind the rate; None for trials, whose group has as many."""
     details: str = ""
@@ -413,9 +413,9 @@ def _with_marked_repeats(group: GroupResult, other_group: GroupResult) -> GroupR
     """Return one of two groups; where it is better as the other is worse, that is marked."""
     comparisons = {
         metric: [
-            comparison._replace(
-                repeats_other_group=comparison.verdict == "better" and of_other.verdict == "worse"
-            )
+            comparison._replace(worse_group=other_group.name)
+            if comparison.verdict == "better" and of_other.verdict == "worse"
+            else comparison
             for comparison, of_other in zip(
                 group.comparisons[metric], other_group.comparisons[metric], strict=True
             )
@@ -725,7 +725,7 @@ def _groups_with_verdict(
             [
                 comparison
                 for comparison in group.comparisons[metric]
-                if comparison.verdict == code and not comparison.repeats_other_group
+                if comparison.verdict == code and not comparison.worse_group
             ],
         )
         for group in groups

@@ -359,7 +359,7 @@ def _furthest_system_cells(comparisons: Sequence[GroupComparison]) -> tuple[str,
     differing = [
         comparison
         for comparison in comparisons
-        if comparison.is_shown_to_differ and not comparison.repeats_other_group
+        if comparison.is_shown_to_differ and not comparison.worse_group
     ]
     furthest = max(differing, key=lambda comparison: comparison.log_distance)
     label, n_others = furthest.system, len(differing) - 1
@@ -372,7 +372,7 @@ def _comparison_cells(comparison: GroupComparison) -> list[Text]:
     """Return a rate; its ratio to the reference, with its interval; and the ratio as drawn."""
     if comparison.details:
         return [text(f" {percent(comparison.rate)}"), text(f" ({comparison.details})"), Text()]
-    ink = "" if comparison.repeats_other_group else STYLES.get(comparison.verdict, "")
+    ink = "" if comparison.worse_group else STYLES.get(comparison.verdict, "")
     ratio = short_number(comparison.ratio)
     ratio_cell = Text.assemble((SIGNS.get(comparison.verdict, " "), ink), f" {ratio:>4} ")
     strip = sign_strip(comparison.ratio, comparison.low, comparison.high, comparison.verdict)

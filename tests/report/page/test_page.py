@@ -150,9 +150,12 @@ def test_groups_are_drawn_with_the_ratios_of_their_verdicts(audited, read):
             sign = {"worse": "▲", "better": "▼", "equivalent": "="}.get(row["verdict"], "?")
             text = f'v-{row["verdict"]}">{sign} {short_number(row["ratio"])}×'
             if row["verdict"] == "better":  # as the other of two groups is worse: in grey
-                text = f'v-none">{short_number(row["ratio"])}×'
+                worse_group = "m" if row["group"] == "f" else "f"
+                note = f'<small class="p">{worse_group} ▲ </small>'
+                text = f'v-none">{note}{short_number(row["ratio"])}×'
             assert text in opening
-    assert "grey without sign" in html
+    assert "a name with ▲ in grey" in html
+    assert "f ▲" in html
 
 
 def cells(html, caption):

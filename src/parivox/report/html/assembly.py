@@ -71,6 +71,9 @@ _OPEN_SECTIONS = ("all", "explorer", "compared")
 """Sections that are open at first."""
 _MAX_SIGNED_ROWS = 90
 """Rows of all groups in the signed part on paper, about two pages; more go into an annex."""
+_GENDER_ATTRIBUTES = ("gender", "sex")
+_GENDER_CODES = {"f": "female", "m": "male"}
+"""What the codes of a gender attribute stand for, for readers who see them in no other context."""
 _STYLES = ("page.css", "explorer.css")
 _SCRIPTS = ("page.js", "arithmetic.js", "explorer.js")
 
@@ -105,7 +108,7 @@ def html_report(
     scripts = [_asset_text(name) for name in _SCRIPTS]
     method_items = method_section(audit, report_context)
     style = stylesheet(method_items["sha256"], len(error_types(audit)))
-    default_title = _default_title(audit, "Fairness audit")
+    default_title = _default_title(audit, "Fairness audit of speaker verification")
     comparisons = comparison_sections(audit)
     audit_overview = overview(audit)
     all_group_sections = all_groups(audit, audit_overview)
@@ -148,10 +151,23 @@ def html_report(
 def _default_title(audit: Audit, kind: str) -> str:
     """Return the title of a report that is given none: its systems and groupings."""
     names = [system_label(*system.values()) for system in systems(audit)]
-    title = f"{kind} of {_names_text(names)}"
-    if audit.record["groupings"]:
-        title += f" by {_names_text(list(audit.record['groupings']))}"
-    return title
+    title = f"{kind}: {_names_text(names)}"
+    groupings = [_with_gender_codes(audit, grouping) for grouping in audit.record["groupings"]]
+    return f"{title}, by {_names_text(groupings)}" if groupings else title
+
+
+def _with_gender_codes(audit: Audit, grouping: str) -> str:
+    """Return the name of a grouping; that of gender with what the codes f and m stand for."""
+    if grouping.casefold() not in _GENDER_ATTRIBUTES:
+        return grouping
+    groups = {str(row["group"]) for row in audit.groups.subset(grouping=grouping).rows()}
+    meanings = [
+        f"{group}: {meaning}"
+        for code, meaning in _GENDER_CODES.items()
+        for group in sorted(groups)
+        if group.casefold() == code
+    ]
+    return f"{grouping} ({', '.join(meanings)})" if meanings else grouping
 
 
 def _identification_report(audit: Audit, title: str | None, context: Context | None) -> str:
@@ -159,7 +175,7 @@ def _identification_report(audit: Audit, title: str | None, context: Context | N
     content = page_content(audit, context)
     scripts = [_asset_text("page.js")]
     style = stylesheet(content["method"]["sha256"])
-    default_title = _default_title(audit, "Fairness audit of identification")
+    default_title = _default_title(audit, "Fairness audit of speaker identification")
     template = environment().get_template("identification.html.j2")
     return template.render(
         content,

@@ -71,9 +71,10 @@ def first_screen(
             "The groups with most speakers" if n_other and shown_groups[0].speakers else "Groups"
         )
         caption = f"{selection}; none has a verdict of worse or better"
-    others_text = (
-        f". The other {count_text(n_other)} are listed under All groups" if n_other else ""
-    )
+    others_text = f" ({count_text(n_other)} more under All groups)" if n_other else ""
+    caption = f"{caption}, compared with {findings.reference_text(audit)}{others_text}"
+    if "fpr" in _events(audit, audit_overview):
+        caption += ". A false accept puts the enrolled speaker at risk, not the impostor"
     size = [*audit_overview.size, audit_overview.threshold]
     if audit_overview.verdict_counts:
         size.append(f"[ ]: {100 * audit.record['options']['confidence']:g} % confidence interval")
@@ -87,7 +88,7 @@ def first_screen(
         ),
         "bar": _verdict_bar(audit_overview),
         "shown": [_group_row(audit, group) for group in shown_groups],
-        "caption": f"{caption}, compared with {findings.reference_text(audit)}{others_text}",
+        "caption": caption,
         "caveats": [*audit_overview.caveats, *extra_caveats],
         "legend": _legend(audit, audit_overview, shown_groups),
         "limits": list(limits(audit)),
@@ -109,22 +110,17 @@ def _legend(
             f"{all_error_types(audit)}, and not equivalent"
         ),
         (
-            "○ ? inconclusive; if an adjusted p is shown, the difference is not significant after "
-            "adjustment"
+            "○ ? inconclusive: a difference is neither shown nor excluded; with an adjusted p: "
+            "significant only without the adjustment for the number of comparisons"
         ),
     ]
     if any(
-        comparison.repeats_other_group
-        for group in shown_groups
-        for comparison in group.all_comparisons()
+        comparison.worse_group for group in shown_groups for comparison in group.all_comparisons()
     ):
-        legend.append("grey without sign: the same comparison as the other group’s ▲")
+        legend.append("a name with ▲ in grey: the same comparison, in which that group is worse")
     legend.append(f"ratio: error rate divided by the rate of {findings.reference_text(audit)}")
     if "fpr" in _events(audit, audit_overview):
-        legend.append(
-            f"false accepts: {findings.ALLOCATIONS[options['allocate'][0]]}; the enrolled speaker "
-            "is at risk"
-        )
+        legend.append(f"false accepts: {findings.ALLOCATIONS[options['allocate'][0]]}")
     if is_identification(audit):
         legend.append(f"all rates hold for {gallery_text(audit)}; groups of probe speakers")
     if "sfar" in error_types(audit):
@@ -243,11 +239,11 @@ def _drawn_comparison(audit: Audit, comparison: GroupComparison) -> dict[str, An
     )
     code = comparison.verdict or "none"
     sign, shape = SIGNS.get(code, ""), SHAPES.get(code, SHAPES["inconclusive"])
-    if comparison.repeats_other_group:
+    if comparison.worse_group:
         sign, shape = "", ""
     ratio_text = "–" if comparison.ratio is None else f"{short_number(comparison.ratio)}×"
     return {
-        "code": "none" if comparison.repeats_other_group else code,
+        "code": "none" if comparison.worse_group else code,
         "margin": (margin_ends[0], round(margin_ends[1] - margin_ends[0], 1)),
         "low": interval_ends[0] if has_interval else None,
         "cut": arrows,
@@ -259,10 +255,17 @@ def _drawn_comparison(audit: Audit, comparison: GroupComparison) -> dict[str, An
         "times": f"{sign} {ratio_text}".strip(),
         "span": "" if comparison.high is None else interval_text(comparison.low, comparison.high),
         "guess": comparison.best_guess,
-        "p": p_value(comparison.p) if comparison.fails_only_after_holm else "",
+        "note": _note_text(comparison),
         "rate": percent(comparison.rate),
         "counts": "" if comparison.verdict else comparison.details or comparison.error_counts,
     }
+
+
+def _note_text(comparison: GroupComparison) -> str:
+    """Return what stands before a ratio: the group that is worse instead, or a p-value."""
+    if comparison.worse_group:
+        return f"{comparison.worse_group} ▲"
+    return p_value(comparison.p) if comparison.fails_only_after_holm else ""
 
 
 def _axis_arrows(comparison: GroupComparison) -> list[tuple[int, str]]:
