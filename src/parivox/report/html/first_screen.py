@@ -73,9 +73,11 @@ def first_screen(
         caption = f"{selection}; none has a verdict of worse or better"
     others_text = f" ({count_text(n_other)} more under All groups)" if n_other else ""
     caption = f"{caption}, compared with {findings.reference_text(audit)}{others_text}"
-    if "fpr" in _events(audit, audit_overview):
-        caption += ". A false accept puts the enrolled speaker at risk, not the impostor"
     size = [*audit_overview.size, audit_overview.threshold]
+    if "fpr" in _events(audit, audit_overview):
+        size.insert(
+            0, "false accept: an impostor is accepted as the enrolled speaker, who is at risk"
+        )
     if audit_overview.verdict_counts:
         size.append(f"[ ]: {100 * audit.record['options']['confidence']:g} % confidence interval")
     return {
