@@ -76,7 +76,7 @@ def first_screen(
     size = [*audit_overview.size, audit_overview.threshold]
     if "fpr" in _events(audit, audit_overview):
         size.insert(
-            0, "false accept: an impostor is accepted as the enrolled speaker, who is at risk"
+            0, "False accept: an impostor is accepted as the enrolled speaker, who is at risk"
         )
     if audit_overview.verdict_counts:
         size.append(f"[ ]: {100 * audit.record['options']['confidence']:g} % confidence interval")
