@@ -76,7 +76,7 @@ def first_screen(
     size = [*audit_overview.size, audit_overview.threshold]
     if "fpr" in _events(audit, audit_overview):
         size.insert(
-            0, "False accept: an impostor is accepted as the enrolled speaker, who is at risk"
+            0, "False accepts put enrolled speakers at risk: impostors are accepted in their name"
         )
     if audit_overview.verdict_counts:
         size.append(f"[ ]: {100 * audit.record['options']['confidence']:g} % confidence interval")
@@ -119,7 +119,7 @@ def _legend(
     if any(
         comparison.worse_group for group in shown_groups for comparison in group.all_comparisons()
     ):
-        legend.append("a name with ▲ in grey: the same comparison, in which that group is worse")
+        legend.append("“see”: the same comparison, with its verdict on the group that is worse")
     legend.append(f"ratio: error rate divided by the rate of {findings.reference_text(audit)}")
     if "fpr" in _events(audit, audit_overview):
         legend.append(f"false accepts: {findings.ALLOCATIONS[options['allocate'][0]]}")
@@ -266,7 +266,7 @@ def _drawn_comparison(audit: Audit, comparison: GroupComparison) -> dict[str, An
 def _note_text(comparison: GroupComparison) -> str:
     """Return what stands before a ratio: the group that is worse instead, or a p-value."""
     if comparison.worse_group:
-        return f"{comparison.worse_group} ▲"
+        return f"see {comparison.worse_group}"
     return p_value(comparison.p) if comparison.fails_only_after_holm else ""
 
 
