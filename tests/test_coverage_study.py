@@ -219,10 +219,11 @@ def test_the_readme_quotes_the_comparison_with_rivals(study_module):
     coverage = figures("Parivox", "coverage")
     quoted = (
         "95 % intervals from a bootstrap over rows contain the true rate in about "
-        f"{percent(np.mean(figures('rows', 'coverage')))} % of cases, and some group appears "
-        "different in every audit. With Parivox they contain it in "
-        f"{percent(min(coverage))} to {percent(max(coverage))} %, and some group appears different "
-        f"in about {percent(np.mean(figures('Parivox', 'significant')))} % of audits."
+        f"{percent(np.mean(figures('rows', 'coverage')))} % of cases, and every audit finds some "
+        "group to differ. Intervals by Parivox contain the true rate in "
+        f"{percent(min(coverage))} to {percent(max(coverage))} % of cases, and about "
+        f"{percent(np.mean(figures('Parivox', 'significant')))} % of audits find some group "
+        "to differ."
     )
     assert set(figures("rows", "significant")) == {1.0}
     readme = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -122,8 +122,8 @@ SCORES = Format(
         Example(
             "spk filename cm-score asv-score sasv-score",
             "submissions to ASVspoof 5, with this header",
-            "claimed speaker, test, and three scores, of which `sasv-score` is read unless "
-            "`--columns score=asv-score` names another",
+            "claimed speaker, test, and one of three scores: `sasv-score`, or the score that "
+            "`--columns score=asv-score` names",
         ),
     ),
 )

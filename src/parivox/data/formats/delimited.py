@@ -231,7 +231,7 @@ DELIMITED = named_format(
     (
         Example(
             "enrol,test,score,label",
-            "anyone: a CSV or TSV with a header; NIST with a header, bob's CSV",
+            "any tool that writes CSV or TSV with a header, such as bob; NIST files with a header",
             "the columns with [known names](#columns-with-names), in any order",
         ),
     ),
