@@ -197,7 +197,7 @@ def test_ids_that_a_spreadsheet_rewrote_are_named_and_not_repaired(
     sentence = str(caught.value)
     assert f"a spreadsheet seems to have {mistake}" in sentence
     assert "import the original into the spreadsheet again, with the column as text" in sentence
-    assert ("give it a number format such as 0" in sentence) == ("leading zeros" in mistake)
+    assert ("give the column a number format such as 0" in sentence) == ("leading zeros" in mistake)
     calls = "call;speaker\n" + "".join(f"{id_};z\n" for id_ in [*rewritten_ids, "z/1"])
     with pytest.raises(DataError, match="a spreadsheet seems to have"):
         read(

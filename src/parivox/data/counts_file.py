@@ -228,7 +228,7 @@ def _read_header(file: Path | io.BytesIO, name: str, kind: str) -> tuple[dict[st
     if not is_first_version and (version != VERSION or keys[0] != KEY):
         noun, _, remedy = _FILE_WORDS[kind]
         msg = (
-            f"{name}: {noun} of version {version!r}, this Parivox reads "
+            f"{name}: {noun} of version {version!r}, but this Parivox reads versions "
             f"{counts_file_v1.VERSION!r} and {VERSION!r}"
         )
         hint = f"update Parivox, or {remedy}"

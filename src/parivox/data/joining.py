@@ -430,7 +430,7 @@ def _spelling_hint(names: pl.Series, speakers: Speakers) -> str:
             differing = joined.filter(pl.col("mine") != pl.col("theirs"))
             if 2 * differing.height > len(names):
                 pair = f"{differing['mine'][0]!r} is {differing['theirs'][0]!r}"
-                return f"they differ {difference} ({pair}), so make them alike"
+                return f"the ids differ {difference} ({pair}), so make them alike"
     return ""
 
 
@@ -580,7 +580,10 @@ def spreadsheet_damage(missing: Iterable[str], known: Iterable[str], table: str)
                 remedy = _SPREADSHEET_REMEDY
                 if text_before is _keys_with_zeros:  # the digits are all there, and can be shown
                     zeros = "0" * max(len(damaged), len(original))
-                    remedy += f", or give it a number format such as {zeros} and export it again"
+                    remedy += (
+                        f", or give the column a number format such as {zeros} and export the "
+                        "table again"
+                    )
                 most_matches, change = (
                     len(matches),
                     f"{habit} ({damaged!r} is {original!r} in {table}); {remedy}",

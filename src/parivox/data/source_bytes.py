@@ -240,8 +240,8 @@ def _guessed_encoding(readings: Mapping[str, str], name: str, location: str) -> 
     )
     msg = f"{location}, and may read {shown}"
     hint = (
-        "name the right one with --encoding, for example "
-        f"--encoding {next(iter(readings))}, or save it as UTF-8"
+        "name the right encoding with --encoding, for example "
+        f"--encoding {next(iter(readings))}, or save the file as UTF-8"
     )
     raise DataError(msg, hint)
 

@@ -209,9 +209,9 @@ def contradiction_error(
     if kind == "decision":
         row, cells = matching_rows[0], matching_rows[0].cells
         msg = (
-            f"{row.location('decision')}: {shown} is {cells['decision']!r} with score "
-            f"{cells['score']} and threshold {cells['threshold']}; a trial is accepted if its "
-            f"score is not below the threshold ({_number_of_such(counts.wrong_decisions)})"
+            f"{row.location('decision')}: {shown} is {cells['decision']!r}, which contradicts its "
+            f"score {cells['score']} and threshold {cells['threshold']}: a trial is accepted if "
+            f"its score is not below the threshold ({_number_of_such(counts.wrong_decisions)})"
         )
         hint = f"correct one, {_CONFLICT_REMEDY}"
         return DataError(msg, hint)

@@ -591,7 +591,7 @@ def check_test_speakers(trials: TrialSet, reason: str) -> None:
     n = trials.n_without_test_speaker
     if n:
         msg = f"{trials.name}: contains {n:,} nontarget trials without a test speaker, but {reason}"
-        hint = "name it in a column test_speaker, or remove these rows"
+        hint = "name the speaker in a column test_speaker, or remove these rows"
         raise DataError(msg, hint)
 
 

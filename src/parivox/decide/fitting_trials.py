@@ -231,7 +231,7 @@ def read_inputs(
     inputs = read_one_system(scores, options, hint, **{NORMALISED: options.normalised})
     trial_sets = [trials.identified for trials in inputs.trial_sets if trials.identified]
     for trials in trial_sets:
-        check_test_speakers(trials, "all speakers must be known to hold some of them out")
+        check_test_speakers(trials, "to hold out speakers, all speakers must be known")
         if not trials.is_scored:
             msg = f"{trials.name}: contains decisions without scores"
             hint = "give scores"

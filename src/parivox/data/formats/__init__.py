@@ -228,8 +228,8 @@ def _detect_format(content: SourceBytes, columns: RequestedColumns) -> Format:
         raise DataError(msg, hint)
     lines = text_sample(content.head)
     if lines.are_decisions():
-        msg = f"{content.name}: its rows are two ids and a decision, which need a header"
-        hint = "put enrol, test, decision above them, separated as they are"
+        msg = f"{content.name}: its rows of two ids and a decision need a header"
+        hint = "add the header enrol, test, decision, with the same separator"
         raise DataError(msg, hint)
     if columns.by_role and not columns.may_be_elsewhere:
         return DELIMITED  # its reader says which of the named columns is missing
