@@ -222,7 +222,7 @@ JSONL = named_format(
     (
         Example(
             '{"enrol": "a/1", "test": "b/2", "score": 0.52}',
-            "any tool that writes one object per line; NeMo (pairs)",
+            "tools that write one object per line; NeMo (pairs)",
             "as `delimited`",
         ),
     ),
