@@ -285,7 +285,7 @@ def check_arguments(function: Function) -> Function:
                 except TypeError:
                     raise error from None
                 reason = str(error).partition("\n")[0]
-                msg = f"{function.__name__}: the arguments do not go together ({reason})"
+                msg = f"{function.__name__}: the arguments do not match each other ({reason})"
                 raise DataError(msg) from error
             raise
 

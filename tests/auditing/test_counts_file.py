@@ -519,7 +519,7 @@ def test_what_joining_rows_by_score_would_tell_is_refused_and_the_mend_tells_not
     rare, by, step
 ):
     trials, n, people = rare
-    with pytest.raises(pv.ConfigError, match="joining rows of rare values") as caught:
+    with pytest.raises(pv.ConfigError, match="from rows with rare values") as caught:
         pv.count(trials, speakers=people, by=by, step=step)
     width = re.search(r"step[ =]([\d.]+)", str(caught.value))[1]
     counts = pv.count(trials, speakers=people, by=by, step=width)
@@ -595,7 +595,10 @@ def test_a_day_of_which_nothing_is_known_is_counted_and_adds_up(trials, people, 
 
 
 def test_fewer_speakers_than_asked_for_are_not_counted(trials, people):
-    with pytest.raises(pv.DataError, match="are of 24 speakers; counts of fewer than 50"):
+    with pytest.raises(
+        pv.DataError,
+        match="have 24 speakers, too few to share their counts; give trials of at least 50",
+    ):
         pv.count(trials, speakers=people, by="gender", withhold=50)
 
 
@@ -616,7 +619,7 @@ def test_files_without_names_are_one_system_named_after_all_of_them(trials, peop
 @pytest.mark.parametrize(
     ("other", "told"),
     [
-        ({"by": ["nation"]}, "is counted by nation, .* by gender"),
+        ({"by": ["nation"]}, "was counted by nation, .* by gender"),
         ({"by": ["gender"], "step": 0.1}, "as bins of 0.1, .* as each score"),
         ({"by": ["gender"], "within": "nation", "withhold": 0}, "within nation, .* within nothing"),
         ({"by": ["gender"], "llr": True}, "has log-likelihood ratios"),
@@ -651,14 +654,14 @@ def test_the_same_trials_in_two_files_of_one_name_are_told_by_their_paths(trials
     for day in ("monday", "tuesday"):
         (tmp_path / day).mkdir()
         pv.count({"S": trials}, speakers=people, by="gender").save(tmp_path / day / "s.counts")
-    told = r"^.*(monday|tuesday).s\.counts: contains trials that .*day.s\.counts contains too"
+    told = r"^.*(monday|tuesday).s\.counts: contains trials that are also in .*day.s\.counts"
     with pytest.raises(pv.DataError, match=told):
         measured([tmp_path / day / "s.counts" for day in ("monday", "tuesday")])
 
 
 def test_counts_beside_scores_are_refused(trials, people, tmp_path):
     (path,) = counted([trials], tmp_path, speakers=people, by="gender")
-    with pytest.raises(pv.ConfigError, match="count that first"):
+    with pytest.raises(pv.ConfigError, match="convert all files with parivox count first"):
         pv.audit({"A": path, "B": trials})
 
 

@@ -499,7 +499,7 @@ def test_decisions_count_where_every_score_is_empty():
 def test_decisions_are_nothing_to_find_thresholds_on():
     scores = {**PAIRS, "score": [0.9, 0.7, 0.3]}
     decided = {**PAIRS, "decision": ["accept", "reject", "reject"]}
-    with pytest.raises(ConfigError, match="on which no threshold can be found; give scores"):
+    with pytest.raises(ConfigError, match="from which no threshold can be set; give scores"):
         pv.audit(scores, speakers=PEOPLE, by="sex", threshold_from=decided)
 
 

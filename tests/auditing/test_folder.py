@@ -175,7 +175,7 @@ def test_a_file_that_is_not_as_it_was_written_is_named(small, tmp_path, name, wa
         wanted = "does not contain an audit" if name == "audit.json" else f"{name} is missing"
     else:
         path.write_bytes(path.read_bytes() + b" ")
-        wanted = f"{name} is altered since it was written"
+        wanted = f"{name} has been altered since it was written"
     with pytest.raises(DataError, match=wanted) as raised:
         pv.load(tmp_path / "a")
     assert "\n" not in str(raised.value)
@@ -211,7 +211,7 @@ def test_a_file_whose_hash_was_taken_out_is_told(small, tmp_path, name, altered)
     if altered:
         file = tmp_path / "a" / name
         file.write_bytes(file.read_bytes() + b" ")
-    with pytest.raises(DataError, match=f"SHA256SUMS is altered: it does not name {name}"):
+    with pytest.raises(DataError, match=f"SHA256SUMS has been altered: it does not list {name}"):
         pv.load(tmp_path / "a")
 
 
@@ -226,7 +226,7 @@ def test_an_older_folder_without_hashes_is_told_by_its_version(small, tmp_path):
     (tmp_path / "a" / "SHA256SUMS").unlink()
     path = tmp_path / "a" / "audit.json"
     path.write_text(path.read_text().replace('"parivox_audit": "6"', '"parivox_audit": "3"'))
-    with pytest.raises(DataError, match="written in version '3'"):
+    with pytest.raises(DataError, match="has format version '3'"):
         pv.load(tmp_path / "a")
 
 
@@ -237,7 +237,7 @@ def test_a_table_that_lacks_a_column_is_told_although_its_hash_is_right(small, t
     pl.read_parquet(path).drop("fpr_ratio_low").write_parquet(path)
     after = sha256(path.read_bytes()).hexdigest()
     sums.write_text(sums.read_text().replace(before, after))
-    with pytest.raises(DataError, match=r"bands.parquet: its columns are not those of version 6"):
+    with pytest.raises(DataError, match=r"bands.parquet: the columns are not those of version 6"):
         pv.load(tmp_path / "a")
 
 

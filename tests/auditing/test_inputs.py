@@ -49,7 +49,9 @@ def test_columns_of_texts_are_no_files():
 
 
 def test_names_that_are_none_are_refused():
-    with pytest.raises(ConfigError, match=r"scores are named by \('V', 'H', 'x'\); name them by"):
+    with pytest.raises(
+        ConfigError, match=r"scores: \('V', 'H', 'x'\) is not a name; name scores by"
+    ):
         sources_by_name({("V", "H", "x"): ["a.csv"]})
     with pytest.raises(ConfigError, match="scores: the list is empty; name at least one file"):
         sources_by_name([])

@@ -430,7 +430,7 @@ def test_an_option_that_came_later_is_at_its_default(folder):
 )
 def test_another_schema_is_told_in_a_sentence(folder, version, mend, capsys):
     rewrite(folder, lambda document: document.update(parivox_audit=version))
-    with pytest.raises(DataError, match=f"written in version {version!r}.*{mend}") as refusal:
+    with pytest.raises(DataError, match=f"has format version {version!r}.*{mend}") as refusal:
         pv.load(folder)
     assert "\n" not in str(refusal.value)
     with pytest.raises(SystemExit) as ended:

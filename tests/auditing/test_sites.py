@@ -224,35 +224,35 @@ def test_one_speaker_in_two_groups_is_refused(trials, speakers, shared):
 
 def test_a_tally_by_names_knows_no_table(trials, speakers, shared):
     files = shared("north", trials, speakers, withhold=0)
-    with pytest.raises(ConfigError, match="name speakers by a key, not as a table does"):
+    with pytest.raises(ConfigError, match="contain pseudonyms, which match no speaker table"):
         pv.audit(files, speakers=speakers)
 
 
 def test_systems_of_other_speakers_are_audited_one_by_one(trials, speakers, shared):
     files = shared("north", trials, speakers, blocks=2)
     other_files = shared("south", *renamed(trials, speakers, "s-"), blocks=2)
-    with pytest.raises(DataError, match="audit each by itself"):
+    with pytest.raises(DataError, match="audit each system and list separately"):
         pv.audit({"A": files, "B": other_files})
 
 
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"blocks": 4}, "blocks: deals speakers by a key of the site's own"),
+        ({"blocks": 4}, "blocks needs a secret key, by which"),
         (
             {"key": "north", "step": None, "withhold": 0},
-            "they would contain every score; give step",
+            "without bins, the speaker counts would contain every score; give step",
         ),
         ({"key": "north"}, "no group can be withheld; give blocks=20"),
         ({"key": "short"}, r"contains 5 bytes, but a key has 16 to 64"),
         ({"key": "x" * 65}, r"contains 65 bytes, but a key has 16 to 64"),
         (
             {"key": "north", "blocks": 25},
-            r"its trials are of 24 speakers; counts of fewer than 25 are not shared",
+            r"the trials have 24 speakers, .*; give trials of at least 25",
         ),
         (
             {"key": "north", "by": ["gender", "nation"], "blocks": 5, "step": 2},
-            "4 speakers of the trials are gender f, nation India, fewer than a block of 5; give a",
+            "4 speakers of the trials are gender f, nation India, but a block needs 5; give a",
         ),
         (
             {"key": "north", "by": ["gender", "nation"], "blocks": 4, "step": 0.001},
@@ -260,7 +260,7 @@ def test_systems_of_other_speakers_are_audited_one_by_one(trials, speakers, shar
         ),
         (
             {"key": "north", "blocks": 5, "within": "same:nation"},
-            "a few may be behind the trials of one block by same:nation",
+            "by same:nation, the trials of one block may come from only a few",
         ),
     ],
 )

@@ -268,7 +268,7 @@ def test_lists_without_spoof_trials_have_two_error_types():
     assert not len(audit.groups.subset(metric="sfar"))
     with pytest.raises(ConfigError, match="includes spoof trials"):
         audited(bona_fide, cost=("adcf1",))
-    with pytest.raises(ConfigError, match="some of the lists have spoof trials"):
+    with pytest.raises(ConfigError, match="some lists have spoof trials"):
         pv.audit(
             {"a": columns(bona_fide), "b": columns(LIST["trials"])}, speakers=PEOPLE, by="group"
         )

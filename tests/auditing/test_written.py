@@ -212,7 +212,7 @@ def test_another_programs_audit_json_is_a_stranger(small, tmp_path):
     (tmp_path / "a").mkdir()
     for name in ("audit.json", "groups.csv"):
         (tmp_path / "a" / name).write_text("{}")
-    with pytest.raises(ConfigError, match="not an earlier audit"):
+    with pytest.raises(ConfigError, match="not part of an earlier audit"):
         small.save(tmp_path / "a")
     assert (tmp_path / "a" / "groups.csv").read_text() == "{}"
 
@@ -301,15 +301,15 @@ def test_why_there_is_no_audit_is_told_in_plain_words(tmp_path):
     (tmp_path / "odd").mkdir()
     (tmp_path / "odd" / "audit.json").write_text("{}")
     for path, reason in (
-        (tmp_path, "there is no audit.json in it"),
+        (tmp_path, "audit.json is missing"),
         (tmp_path / "gone", "there is no such folder"),
-        (tmp_path / "file", "it is a file, not a folder"),
-        (tmp_path / "odd", "its audit.json cannot be read, or is not one of Parivox's"),
+        (tmp_path / "file", "this is a file, not a folder"),
+        (tmp_path / "odd", "audit.json cannot be read, or was not written by Parivox"),
     ):
         with pytest.raises(DataError) as refusal:
             pv.load(path)
         assert str(refusal.value) == (
-            f"{path}: does not contain an audit ({reason}); name the out folder of one"
+            f"{path}: does not contain an audit ({reason}); name the out folder of an audit"
         )
 
 

@@ -96,7 +96,10 @@ def test_other_commands_refuse_spoof_trials_by_name(parivox, spoofed, words):
     [
         (("--by", "attack"), "--by attack: only spoof trials have an attack; leave it out"),
         (("--within", "attack"), "--within attack: only spoof trials have an attack"),
-        (("--limit", "sfar:A01=5%"), "'A01' is an attack, and limits are of all attacks"),
+        (
+            ("--limit", "sfar:A01=5%"),
+            "'A01' is an attack, but limits apply to all attacks together",
+        ),
         (("--limit", "sfar:=5%"), "'sfar:=5%' names no group"),
     ],
 )
@@ -278,7 +281,7 @@ def test_a_cascade_says_its_rule_and_what_each_stage_rejects(parivox, submission
     assert "Target trials that each stage rejects" in page
     for lacking, message in (
         (cascade[2:4], "--cm: needs --cm-threshold"),
-        (cascade[4:], "--cm-threshold: needs the scores of a countermeasure"),
+        (cascade[4:], "--cm-threshold needs the scores of a countermeasure"),
     ):
         done = parivox("audit", "score.tsv", *lacking, *ASVSPOOF5, cwd=submission)
         assert done.returncode == 2

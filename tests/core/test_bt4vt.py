@@ -136,7 +136,7 @@ def test_one_class_only_is_undefined(labels):
 def test_several_cells_or_priors_are_refused():
     counts = Counts.from_scores(*TOYS["plain"])
     two = Counts(counts.values, np.stack([counts.target] * 2), np.stack([counts.nontarget] * 2))
-    with pytest.raises(DataError, match="one cell"):
+    with pytest.raises(DataError, match="single group"):
         bt4vt_curve(two)
     with pytest.raises(ConfigError, match="mean over priors"):
         bt4vt_min_cdet(counts, cost=parse_cost("sre16"))

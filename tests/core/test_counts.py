@@ -164,7 +164,7 @@ Y_TRUE, Y_SCORE = [0, 0, 1, 1, 0, 1], [0, 1, 1, 0, 0, 0]
     ],
 )
 def test_what_may_be_in_the_order_of_scikit_learn_is_refused(scores, labels):
-    with pytest.raises(DataError, match="scores come first and labels second"):
+    with pytest.raises(DataError, match="scores come before labels"):
         pv.eer(scores, labels)
 
 

@@ -259,7 +259,7 @@ def test_refused_lists(lists, options, message):
 
 @pytest.mark.parametrize("rank", [0, -1])
 def test_refused_ranks(rank):
-    with pytest.raises(ConfigError, match="first rank is 1"):
+    with pytest.raises(ConfigError, match="give a rank of 1 or more"):
         MINI.fnir([1.0], rank)
 
 

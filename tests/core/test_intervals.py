@@ -273,9 +273,9 @@ def test_pooled_floor_draws_small_variances_up():
     assert (raised.se >= plain.se).all()
     unknown = rate_interval(sums, pooled_floor=np.nan)
     np.testing.assert_array_equal(unknown.high, plain.high)
-    with pytest.raises(ConfigError, match="target trials only"):
+    with pytest.raises(ConfigError, match="give target trials"):
         kappa2(moments(some_pairs(np.random.default_rng(0))))
-    with pytest.raises(ConfigError, match="target trials only"):
+    with pytest.raises(ConfigError, match="give target trials"):
         rate_interval(moments(some_pairs(np.random.default_rng(0))), pooled_floor=0.3)
 
 

@@ -118,7 +118,7 @@ def test_groups_with_common_speakers_are_refused():
     hub = ErrorsByPair(cell, np.array([0, 0]), np.array([1, 2]), trials, trials, 2)
     for cluster_errors in (twice, hub):
         assert not disjoint(cluster_errors)
-        with pytest.raises(ConfigError, match="a speaker is in two cells"):
+        with pytest.raises(ConfigError, match="a speaker is in two groups"):
             moments_of_others(cluster_errors)
     assert disjoint(of_groups(([1, 2], [9, 9]), ([1, 2], [9, 9])))
     assert disjoint(ErrorsByPair(cell, np.array([0, 2]), np.array([1, 3]), trials, trials, 2))

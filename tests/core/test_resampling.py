@@ -315,7 +315,7 @@ def test_intervals_hold_the_estimate_and_agree_with_p(replicates, estimate, conf
 
 
 def test_odd_options_are_refused():
-    with pytest.raises(ConfigError, match="scale is 'logit'"):
+    with pytest.raises(ConfigError, match="scale 'logit' is not known"):
         from_replicates(1.0, [1.0, 2.0], 3, scale="logit")
     with pytest.raises(ConfigError, match="confidence is 95"):
         from_replicates(1.0, [1.0, 2.0], 3, confidence=95)

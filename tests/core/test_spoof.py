@@ -278,7 +278,7 @@ def test_a_verification_system_worse_than_rejecting_everyone_has_no_tandem_cost(
     )
     countermeasure = Counts.from_scores([1.0, 0.0], [True, False])
     assert np.isnan(min_tdcf(countermeasure, cost, **rates))
-    with pytest.raises(ConfigError, match="voxsrc has no spoof trials"):
+    with pytest.raises(ConfigError, match="voxsrc does not include spoof trials"):
         min_tdcf(countermeasure, COST_MODELS["voxsrc"], **rates)
 
 

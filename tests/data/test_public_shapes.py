@@ -415,7 +415,7 @@ def test_files_of_one_name_are_parts_of_one_list(printed):
 
 def test_unnamed_files_without_a_common_trial_are_asked_about(printed):
     refusal = printed("part0.csv", "part1.csv", "part2.csv")
-    assert "no two share a trial" in refusal
+    assert "no trials in common" in refusal
     commands = re.findall(r"(?:give|or) ((?:\w+=\S+ ?)+)", refusal)
     assert len(commands) == 2
     one_list, several = (printed(*command.split()) for command in commands)

@@ -65,8 +65,11 @@ class Countermeasure:
         counts = Counts.from_scores(scores[is_used], bona_fide[is_used])
         threshold, reason = self.point.threshold_or_reason(counts)
         if reason:
-            msg = f"--cm-threshold {self.rule}: too few bona fide or spoofed recordings to set it"
-            hint = "give a number"
+            msg = (
+                f"--cm-threshold {self.rule}: there are too few bona fide or spoofed recordings "
+                "to set the threshold"
+            )
+            hint = "give the threshold as a number"
             raise ConfigError(msg, hint)
         return threshold
 
@@ -87,15 +90,15 @@ class Countermeasure:
             hint = "leave out --cm"
             raise ConfigError(msg, hint)
         if "accepted" in trials.extra_columns:
-            msg = f"--cm: {trials.name} contains decisions, which it would not change"
-            hint = "leave out --cm, or the column of decisions"
+            msg = f"--cm: {trials.name} contains decisions, which a countermeasure does not change"
+            hint = "leave out --cm or the decision column"
             raise ConfigError(msg, hint)
         scores = self.scores.of_recordings(trials.utterance_ids.series())
         threshold = self.threshold(trials, scores)
         decided = trials.with_scores(partial(_decided, scores=scores, threshold=threshold))
         n_unscored = trials.n_trials - decided.n_trials
         if not decided.n_trials:
-            msg = f"{self.scores.name}: contains no score of a test recording of {trials.name}"
+            msg = f"{self.scores.name}: contains no scores of the test recordings in {trials.name}"
             hint = "check that the files belong together"
             raise DataError(msg, hint)
         item = "trials_without_countermeasure_score"
@@ -136,7 +139,7 @@ def read_countermeasure(source: Any, rule: str | None) -> Countermeasure:
         If the file has no scores by recording.
     """
     if not rule:
-        msg = "--cm: needs --cm-threshold, such as --cm-threshold 0 or --cm-threshold bpcer=0.01"
+        msg = "--cm needs --cm-threshold, for example --cm-threshold 0 or --cm-threshold bpcer=0.01"
         raise ConfigError(msg)
     point = _point(rule)
     return Countermeasure(read_countermeasure_scores(source), rule, point)

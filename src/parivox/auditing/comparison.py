@@ -103,7 +103,7 @@ def add_comparisons(
             msg = (
                 f"--compare: {names_in_words} have no operating point in common ({points_in_words})"
             )
-            hint = "name one for both with --operating-point"
+            hint = "give both the same one with --operating-point"
             raise ConfigError(msg, hint)
         audit_keys = {**names_of_both[0], "speakers": in_common}
         audit_keys |= {f"other_{key}": value for key, value in names_of_both[1].items()}

@@ -169,8 +169,11 @@ def _compute(measure: BaseMetric, inputs: tuple[Any, ...], arguments: dict[str, 
 def _checked_shape(measure: BaseMetric, computed: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
     metric_values = np.asarray(computed, dtype=np.float64)
     if metric_values.shape != shape:
-        msg = f"metric {measure.id!r} gave shape {metric_values.shape} for counts of shape {shape}"
-        hint = "return one value for each cell and, at operating points, for each threshold"
+        msg = (
+            f"metric {measure.id!r} returned shape {metric_values.shape} for counts of shape "
+            f"{shape}"
+        )
+        hint = "return one value per group and, at operating points, per threshold"
         raise ConfigError(msg, hint)
     return metric_values
 
@@ -211,7 +214,7 @@ def user_metrics(
             if not are_data:
                 continue
             n_trials = int(counts.n_target + counts.n_nontarget)
-            msg = f"metric {name!r} failed on a cell of {n_trials} trials: {error!r}"
+            msg = f"metric {name!r} failed on a group of {n_trials} trials: {error!r}"
             raise ConfigError(msg) from error
         if is_at_points:
             for i, located in enumerate(points.score_points):
@@ -219,8 +222,8 @@ def user_metrics(
         elif measured.shape == (*shape[:-1], 1):
             yield (name, "", ""), measured[..., 0], None
         elif are_data:
-            msg = f"metric {name!r} gave shape {measured.shape} for counts of one group"
-            hint = "return one value a group, or one a group and threshold"
+            msg = f"metric {name!r} returned shape {measured.shape} for counts of one group"
+            hint = "return one value per group, or one per group and threshold"
             raise ConfigError(msg, hint)
 
 

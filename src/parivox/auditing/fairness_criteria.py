@@ -158,8 +158,8 @@ def criteria(audit: Audit | str | os.PathLike[str]) -> Criteria:
         raise ConfigError(msg, _HINT)
     rows = loaded.sweep.subset(zero="none").rows()
     if not rows:
-        msg = "the sweep has no rates as they are, which these are of"
-        hint = "audit with --zero none"
+        msg = "the sweep has no rates without smoothing, which these criteria need"
+        hint = "audit again with --zero none"
         raise ConfigError(msg, hint)
     sweep_by_scope = _rows_by_scope(rows)
     meta_by_scope = _rows_by_scope(loaded.meta.subset(zero="none", gated=False).rows())

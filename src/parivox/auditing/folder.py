@@ -111,7 +111,7 @@ def check_folder(folder: str | os.PathLike[str]) -> Path:
     """Return the folder to write to, links followed, if it may be written."""
     text = os.fsdecode(folder)
     if not text or text != utf8_text(text):
-        reason = "its name is not UTF-8" if text else "names no folder"
+        reason = "its name is not UTF-8" if text else "does not name a folder"
         msg = f"--out {text or repr(text)}: {reason}"
         hint = "name a folder that is new or empty"
         raise ConfigError(msg, hint)
@@ -136,7 +136,7 @@ def check_folder(folder: str | os.PathLike[str]) -> Path:
         hint = "name a folder that is new or empty"
         raise ConfigError(msg, hint)
     if foreign_files:
-        msg = f"--out {text}: contains {foreign_files[0]!r}, which is not an earlier audit's"
+        msg = f"--out {text}: contains {foreign_files[0]!r}, which is not part of an earlier audit"
         hint = "name a folder that is new or empty"
         raise ConfigError(msg, hint)
     if not os.access(existing_parent, os.W_OK | os.X_OK):
@@ -207,12 +207,19 @@ def read_folder(
             _check_hashes(home)
         reason = _no_audit_reason(home)
         msg = f"{folder}: does not contain an audit ({reason})"
-        hint = "name the --out folder of one"
+        hint = "name the --out folder of an audit"
         raise DataError(msg, hint) from error
     if version not in {SCHEMA_VERSION, SCHEMA_OF_SENTENCES}:
         is_newer = str(version).isdecimal() and int(version) > int(SCHEMA_VERSION)
-        remedy = "update Parivox" if is_newer else "audit again, or use the Parivox that wrote it"
-        msg = f"{folder}: written in version {version!r}, this Parivox reads {SCHEMA_VERSION!r}"
+        remedy = (
+            "update Parivox"
+            if is_newer
+            else ("audit again, or use the version of Parivox that wrote it")
+        )
+        msg = (
+            f"{folder}: has format version {version!r}, but this Parivox reads version "
+            f"{SCHEMA_VERSION!r}"
+        )
         raise DataError(msg, remedy)
     _check_hashes(home)
     try:
@@ -287,7 +294,7 @@ def _read_curve(
     if table.columns == tuple(TABLES[name]):
         return table
     if not FIRST_COLUMNS.get(name, {}).keys() <= {*table.columns}:
-        msg = f"{path}: its columns are not those of version {SCHEMA_VERSION}"
+        msg = f"{path}: the columns are not those of version {SCHEMA_VERSION}"
         hint = "audit again"
         raise DataError(msg, hint)
     return other_version.table(name, table.to_dict())
@@ -411,26 +418,26 @@ class _OtherVersion:
 
 def _check_hashes(home: Path) -> None:
     """Refuse a folder of which a file is not as it was written, or not named among the hashes."""
-    remedy = "audit again or fetch the folder again"
+    remedy = "audit again, or fetch the folder again"
     try:
         lines = _read_bytes(current_path(home, HASHES)).decode().splitlines()
         hashes = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
     except (OSError, UnicodeDecodeError) as error:
-        msg = f"{home}: {HASHES} is missing or unreadable, which detects altered files"
+        msg = f"{home}: {HASHES}, which detects altered files, is missing or unreadable"
         raise DataError(msg, remedy) from error
     existing = {
         name for name in _audit_files() - {HASHES, PRIVATE} if current_path(home, name).is_file()
     }
     unnamed = sorted((existing | {"audit.json", "provenance.json"}) - hashes.keys())
     if unnamed:
-        msg = f"{home}: {HASHES} is altered: it does not name {unnamed[0]}"
+        msg = f"{home}: {HASHES} has been altered: it does not list {unnamed[0]}"
         raise DataError(msg, remedy)
     for name, digest in hashes.items():
         if name == _REMOVABLE_FILE and not current_path(home, name).is_file():
             continue
         try:
             if name != Path(name).name or _hash(current_path(home, name)) != digest:
-                msg = f"{home}: {name} is altered since it was written"
+                msg = f"{home}: {name} has been altered since it was written"
                 raise DataError(msg, remedy)
         except (OSError, ValueError) as error:
             msg = f"{home}: {name} is missing"
@@ -440,7 +447,7 @@ def _check_hashes(home: Path) -> None:
 def _no_audit_reason(home: Path) -> str:
     """Why a folder holds no audit that can be read, in plain words."""
     if not home.is_dir():
-        return "it is a file, not a folder" if home.exists() else "there is no such folder"
+        return "this is a file, not a folder" if home.exists() else "there is no such folder"
     if not current_path(home, "audit.json").is_file():
-        return "there is no audit.json in it"
-    return "its audit.json cannot be read, or is not one of Parivox's"
+        return "audit.json is missing"
+    return "audit.json cannot be read, or was not written by Parivox"

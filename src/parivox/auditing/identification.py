@@ -162,7 +162,7 @@ def trial_options(options: AuditOptions) -> AuditOptions:
         head, separator, number = text.partition("=")
         rule = head.strip().lower()
         if rule not in {"threshold", DEPLOYED, *_SEARCH_RATES.values()}:
-            msg = f"--operating-point {text!r}: is not of identification"
+            msg = f"--operating-point {text!r}: does not apply to identification"
             hint = "use fpir=X, fnir=X, threshold=X or deployed"
             raise ConfigError(msg, hint)
         points.append(f"{rule}{separator}{number}")
@@ -171,7 +171,7 @@ def trial_options(options: AuditOptions) -> AuditOptions:
         metric, separator, condition = _limit_parts(text)
         hint = "use fpir=5% or fnir=10%"
         if metric not in IDENTIFICATION_RATES:
-            msg = f"--limit: {text!r} is not of identification"
+            msg = f"--limit: {text!r} does not apply to identification"
             raise ConfigError(msg, hint)
         limits.append(f"{IDENTIFICATION_RATES[metric]}{separator}{condition}")
         try:
@@ -288,8 +288,8 @@ def _check_utterances(utterances: Utterances, lists: Mapping[tuple[str, str], Se
         else utterances.attributes.width > 0
     )
     if not has_attributes and all(each.form != SCORES for each in lists.values()):
-        msg = "--utterances: tells speakers only, and the searches tell these themselves"
-        hint = "leave it out, or add attributes of the recordings"
+        msg = "--utterances: the table names only speakers, whom the searches name already"
+        hint = "leave out --utterances, or add attributes of the recordings"
         raise ConfigError(msg, hint)
     if isinstance(utterances, SpeakerPattern):
         return
@@ -335,10 +335,10 @@ def _check_rates_suffice(options: AuditOptions, reason: str) -> None:
     """Refuse options that need intervals where there are rates only."""
     flags = interval_flags(options)
     if flags:
-        words = "too few speakers are in each group"
+        words = "each group has too few speakers"
         if reason == _SPEAKERS_CROSS_GALLERIES:
             words = "some speakers are searched in several galleries"
-        msg = f"{flags[0]} needs intervals, and {words}: these searches have rates only"
+        msg = f"{flags[0]} needs intervals, but these searches have only rates: {words}"
         hint = f"leave out {flags[0]}"
         raise ConfigError(msg, hint)
 
@@ -347,11 +347,11 @@ def _check_rank(searches: SearchList, rank: int) -> None:
     """Refuse a rank beyond the candidates that lists hold."""
     length = searches.searches.list_length
     if searches.form == DECISIONS and rank > 1:
-        msg = f"--rank {rank}: {searches.name} names one person at most"
-        hint = "leave --rank out"
+        msg = f"--rank {rank}: {searches.name} names at most one person per search"
+        hint = "leave out --rank"
         raise ConfigError(msg, hint)
     if length is not None and rank > length:
-        msg = f"--rank {rank}: candidate lists in {searches.name} hold {length} candidates"
+        msg = f"--rank {rank}: the candidate lists in {searches.name} have {length} candidates"
         hint = f"give a rank of at most {length}"
         raise ConfigError(msg, hint)
 

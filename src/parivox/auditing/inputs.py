@@ -61,8 +61,8 @@ def split_name(name: object) -> tuple[str, str]:
     """Split ``system@list``; the list is empty unless named. A pair stands as it is."""
     pair = name if isinstance(name, tuple) else str(name).partition("@")[::2]
     if len(pair) != 2:
-        msg = f"scores are named by {name!r}"
-        hint = "name them by system and list, for example ('V2', 'H')"
+        msg = f"scores: {name!r} is not a name"
+        hint = "name scores by system and list, for example ('V2', 'H')"
         raise ConfigError(msg, hint)
     system, list_ = pair
     return utf8_text(str(system)), utf8_text(str(list_))
@@ -83,8 +83,11 @@ def check_trials_shared(scores: Any, trial_sets: Sequence[TrialSet]) -> None:
     files = [str(source) for source in scores.values()]
     one_list = " ".join(shlex.quote(f"S={file}") for file in files)
     several = " ".join(shlex.quote(f"{system}={file}") for (system, _), file in scores.items())
-    msg = f"{', '.join(files)}: no two share a trial, so that they may be parts of one list"
-    hint = f"give {one_list} for parts of one list, or {several} for systems on lists of their own"
+    msg = (
+        f"{', '.join(files)}: these files have no trials in common, so they may be parts of one "
+        "list"
+    )
+    hint = f"give {one_list} for parts of one list, or {several} for systems on separate lists"
     raise ConfigError(msg, hint)
 
 
@@ -97,7 +100,7 @@ def sources_by_name(scores: Any) -> dict[tuple[str, str], Any]:
     if isinstance(scores, Mapping) and all(map(_is_named, scores.items())):
         sources = {split_name(name): source for name, source in scores.items()}
         if len(sources) < len(scores) or not sources:
-            msg = f"scores name the same system and list twice, or none: {list(scores)}"
+            msg = f"scores: the names contain a system and list twice, or are empty: {list(scores)}"
             raise ConfigError(msg)
         if not all(system for system, _ in sources):
             msg = "scores: a system has no name"
@@ -161,11 +164,11 @@ def named_counts_files(scores: Any) -> NamedFiles | None:
         is_file = isinstance(other_sources[0], (str, os.PathLike))
         other_name = utf8_text(str(other_sources[0])) if is_file else "another source"
         if is_file and os.path.isfile(other_sources[0]) and is_cut_off(other_sources[0]):  # noqa: PTH113 - any text
-            msg = f"{other_name}: is cut off"
-            hint = "copy it again, or make it again"
+            msg = f"{other_name}: is truncated"
+            hint = "copy or create the file again"
             raise DataError(msg, hint)
         msg = f"{os.fspath(counts_files[0])}: contains counts, but {other_name} does not"
-        hint = "count that first with parivox count"
+        hint = "convert all files with parivox count first"
         raise ConfigError(msg, hint)
     return named_sources
 
@@ -181,15 +184,15 @@ def development_sources(
         systems = {system for system, _ in sources}
         if set(sources_by_system) != systems:
             msg = (
-                f"--threshold-from names {sorted(sources_by_system)} but the scores are of "
-                f"{sorted(systems)}"
+                f"--threshold-from names the systems {sorted(sources_by_system)}, but the scores "
+                f"are of {sorted(systems)}"
             )
             hint = "give one development file for each system, for example V2=dev.csv"
             raise ConfigError(msg, hint)
         return {key: sources_by_system[key[0]] for key in sources}
     if len({system for system, _ in sources}) > 1:
         msg = "--threshold-from: several systems are audited"
-        hint = "name each one's file, for example V2=dev.csv"
+        hint = "name the file of each, for example V2=dev.csv"
         raise ConfigError(msg, hint)
     return dict.fromkeys(sources, threshold_from)
 
@@ -242,7 +245,7 @@ class GroupedTrials:
                 f"{'natural' if base is None else f'base {base}'} by {name}"
                 for base, name in names_by_base.items()
             ]
-            msg = f"--llr-base: logarithms are {' and '.join(words)}"
+            msg = f"--llr-base: the logarithms have different bases: {' and '.join(words)}"
             hint = "count all scores with the same base"
             raise ConfigError(msg, hint)
         return next(iter(names_by_base), None)
@@ -290,7 +293,7 @@ def _check_attack_grouping(options: ReadOptions) -> None:
     for option, names in (("--by", options.by), ("--within", options.within)):
         if any(attribute.name == "attack" for attribute in parsed_attributes(names or (), option)):
             msg = f"{option} attack: only spoof trials have an attack"
-            hint = "leave it out: spoof accepts by attack and group are in attacks.csv"
+            hint = "leave out attack: spoof accepts by attack and group are in attacks.csv"
             raise ConfigError(msg, hint)
 
 
@@ -401,7 +404,7 @@ def read_one_system(
         raise ConfigError(msg)
     sources = sources_by_name(scores)
     if len(sources) > 1:
-        msg = f"one system is asked for, but {len(sources)} are given"
+        msg = f"one system is expected, but {len(sources)} are given"
         hint = "give one file"
         raise ConfigError(msg, hint)
     if options.by is None or len(options.by) != 1:
@@ -426,8 +429,8 @@ def read_grouped_counts(named_files: NamedFiles, options: AuditOptions) -> Group
         ) or name == "standardise"
         if needs_rows and name != "orientation" and option_field.is_given(getattr(options, name)):
             msg = (
-                f"{option_field.flag}: cannot be used with counts, which contain their groups "
-                "and no ids"
+                f"{option_field.flag}: cannot be used with counts, which already contain groups "
+                "but no ids"
             )
             hint = "leave it out, or give it to parivox count"
             raise ConfigError(msg, hint)
@@ -452,9 +455,8 @@ def read_grouped_counts(named_files: NamedFiles, options: AuditOptions) -> Group
     for counts in trial_sets:
         if counts.speaker_counts is not None and counts.speaker_counts.sites:
             msg = (
-                f"--speakers: the speaker counts of {counts.name} name speakers by a key, not as "
-                "a table "
-                "does"
+                f"--speakers: the speaker counts of {counts.name} contain pseudonyms, which match "
+                "no speaker table"
             )
             hint = "leave it out"
             raise ConfigError(msg, hint)
@@ -463,11 +465,10 @@ def read_grouped_counts(named_files: NamedFiles, options: AuditOptions) -> Group
             and counts.speaker_counts.speakers_sha256 != speakers.content_sha256
         ):
             msg = (
-                f"--speakers: {speakers.name} is not the table that the speaker counts of "
-                f"{counts.name} "
-                "was made with"
+                f"--speakers: the speaker counts of {counts.name} were made with a table other "
+                f"than {speakers.name}"
             )
-            hint = "give that one, or leave it out"
+            hint = "give the original table, or leave out --speakers"
             raise ConfigError(msg, hint)
     groupings = [
         _with_table_attributes(grouping, speakers, first_counts.speaker_counts)

@@ -367,21 +367,21 @@ def parse_point(
         cost = parse_cost(cost_name) if cost_name else _first_with_spoof(costs)
         if not cost.has_spoof:
             msg = f"operating point {text!r}: cost model {cost.name} does not include spoof trials"
-            hint = "use min-cdet, or a model that does, as in min-adcf:adcf1"
+            hint = "use min-cdet, or a model that includes spoof trials, for example min-adcf:adcf1"
             raise ConfigError(msg, hint)
         return OperatingPoint(text.strip(), "min-cdet", cost=cost)
     if name in {"min-cdet", "bayes"}:
         cost = parse_cost(cost_name) if cost_name else costs[0]
         if len(cost.p_target) > 1:
             msg = (
-                f"operating point {text!r}: cost model {cost.name} averages several priors and has "
-                "no single best threshold"
+                f"operating point {text!r}: cost model {cost.name} averages over several priors "
+                "and has no single best threshold"
             )
             hint = f"name a model with one prior, for example {name}:voxsrc"
             raise ConfigError(msg, hint)
         if name == "bayes" and not llr:
             msg = f"operating point {text!r} needs scores that are log-likelihood ratios"
-            hint = "declare that with --llr, or --llr-base 10, or use min-cdet or fpr=0.01"
+            hint = "if they are, give --llr or --llr-base 10; otherwise use min-cdet or fpr=0.01"
             raise ConfigError(msg, hint)
         return OperatingPoint(text.strip(), name, cost=cost, log_base=log_base)
     msg = f"--operating-point: unknown rule {text!r}"

@@ -53,7 +53,7 @@ class PrivateKey:
             return cls._read(path)
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             msg = f"{path}: cannot be read, or contains no key"
-            hint = "remove it, and a new key is made"
+            hint = "remove the file, so that a new key is created"
             raise ConfigError(msg, hint) from error
 
     @classmethod

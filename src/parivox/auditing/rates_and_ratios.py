@@ -99,10 +99,10 @@ def _rows_of_groups(table: Table, filters: Row, defaults: Row) -> list[Row]:
     given_filters = {name: choice for name, choice in filters.items() if choice is not None}
     for metric in as_tuple(filters["metric"]):
         if {*table.filter(metric=metric)["operating_point"]} == {""}:
-            msg = f"metric={metric!r} belongs to no operating point"
+            msg = f"metric={metric!r} is not measured at an operating point"
             hint = (
-                "its rows are those of "
-                f"audit.groups.filter(metric={metric!r}), and its ratios those of audit.bias"
+                f"see audit.groups.filter(metric={metric!r}) for its values, and audit.bias for "
+                "its ratios"
             )
             raise ConfigError(msg, hint)
     rows = table.filter(**given_filters).subset(**defaults | given_filters).rows()

@@ -394,7 +394,7 @@ def loaded_audit(audit: Audit | str | os.PathLike[str]) -> Audit:
         folder = os.fsdecode(audit)
     except TypeError:
         msg = f"{audit!r:.200} is neither an audit nor a folder"
-        hint = "give one of them"
+        hint = "give an audit, or the folder of an audit"
         raise ConfigError(msg, hint) from None
     audit_of_folder = load(folder)
     check_verification(audit_of_folder, folder)
@@ -405,8 +405,8 @@ def check_verification(audit: Audit, name: str) -> None:
     """Refuse an audit of identification where only verification has what is asked for."""
     if "identification" in audit.record:
         msg = (
-            f"{name}: an audit of identification has a report page, its tables and --format "
-            "metrics only"
+            f"{name}: an audit of identification has only a report page, its tables and --format "
+            "metrics"
         )
         hint = "use one of these"
         raise ConfigError(msg, hint)

@@ -549,8 +549,8 @@ def _user_metrics(metrics: Mapping[str, Metric] | None) -> dict[str, Metric]:
     user_metrics.update(metrics or {})
     for name in user_metrics:
         if name in MEASURES or "+" in name:
-            msg = f"metric {name!r} would stand for a built-in one"
-            hint = "give it another name"
+            msg = f"metric {name!r} has the name of a built-in metric"
+            hint = "give the metric another name"
             raise ConfigError(msg, hint)
     return user_metrics
 
@@ -589,8 +589,8 @@ def _countermeasure(audit_options: AuditOptions, *, has_counts: bool) -> Counter
     """Return the countermeasure that decides first, if one is given and can be used."""
     if audit_options.cm is None:
         if audit_options.cm_threshold:
-            msg = "--cm-threshold: needs the scores of a countermeasure"
-            hint = "give them with --cm"
+            msg = "--cm-threshold needs the scores of a countermeasure"
+            hint = "give the scores with --cm"
             raise ConfigError(msg, hint)
         return None
     for name, is_given in (
@@ -613,11 +613,11 @@ def _check_rules_apply(scores: Any, *, has_counts: bool) -> None:
     if has_counts:
         reason = "counts contain no trials"
     elif len({system for system, _ in sources_by_name(scores)}) > 1:
-        reason = "several systems have no threshold in common"
+        reason = "several systems cannot share thresholds"
     else:
         return
     msg = f"--thresholds: {reason}"
-    hint = "give the scores of one system, or leave it out"
+    hint = "give the scores of one system, or leave out --thresholds"
     raise ConfigError(msg, hint)
 
 
@@ -627,7 +627,7 @@ def _check_speakers_known(inputs: GroupedTrials, options: Options) -> None:
         for name in ("limit", "attempts", "primary"):
             if getattr(options, name):
                 msg = (
-                    f"--{name}: score counts contain no speakers, so that neither people nor "
+                    f"--{name}: score counts contain no speakers, so neither speakers nor "
                     "uncertainty can be assessed"
                 )
                 hint = "give the scores"
@@ -643,12 +643,12 @@ def _check_rates(options: Options) -> None:
     """Refuse operating points of searches, which verification trials do not have."""
     for point in options.points() or []:
         if point.text.partition("=")[0].lower() in IDENTIFICATION_RATES:
-            msg = f"--operating-point {point.text}: is of identification"
+            msg = f"--operating-point {point.text}: applies only to identification"
             hint = "give the enrolled persons with --gallery, or use fpr=X or fnr=X"
             raise ConfigError(msg, hint)
     for limit in options.limits:
         if limit.metric in IDENTIFICATION_RATES:
-            msg = f"--limit: {limit.metric} is of identification"
+            msg = f"--limit: {limit.metric} applies only to identification"
             hint = "give the enrolled persons with --gallery, or use fpr or fnr"
             raise ConfigError(msg, hint)
     if options.rank != 1:
@@ -661,8 +661,8 @@ def _check_classes(inputs: GroupedTrials, options: Options) -> None:
     """Refuse lists with and without spoof trials together, and what spoof trials alone define."""
     n_classes = {trials.n_classes for trials in inputs.trial_sets}
     if len(n_classes) > 1:
-        msg = "some of the lists have spoof trials and others do not"
-        hint = "audit them one by one"
+        msg = "some lists have spoof trials and others do not"
+        hint = "audit the lists one by one"
         raise ConfigError(msg, hint)
     if n_classes == {len(RATES)}:
         for cost in options.costs:
@@ -678,7 +678,10 @@ def _check_groups(inputs: GroupedTrials, options: Options) -> None:
             msg = f"--limit: {limit.group!r} is not a group"
             hint = name_hint(limit.group, group_names)
             if any(limit.group in trials.attacks for trials in inputs.trial_sets):
-                msg = f"--limit: {limit.group!r} is an attack, and limits are of all attacks"
+                msg = (
+                    f"--limit: {limit.group!r} is an attack, but limits apply to all attacks "
+                    "together"
+                )
                 hint = f"leave it out, or name a group ({hint})"
             raise ConfigError(msg, hint)
     if not options.intervals or all(map(no_intervals_reason, inputs.trial_sets)):
@@ -689,14 +692,18 @@ def _check_groups(inputs: GroupedTrials, options: Options) -> None:
     n_groups = n_repeats * sum(len(grouping.groups) for grouping in inputs.groupings)
     n_groupings = len(inputs.groupings)
     if n_groupings > MAX_GROUPINGS:
-        problem = f"{n_groupings:,} groupings{chosen_by} are more than {MAX_GROUPINGS}"
+        problem = (
+            f"{n_groupings:,} groupings{chosen_by} are more than the maximum of {MAX_GROUPINGS}"
+        )
     elif n_groups > MAX_GROUPS:
-        repeats = " by every allocation and within every level" if n_repeats > 1 else ""
-        problem = f"{n_groups:,} groups{repeats}{chosen_by} are more than {MAX_GROUPS:,}"
+        repeats = " (in all allocations and strata)" if n_repeats > 1 else ""
+        problem = (
+            f"{n_groups:,} groups{repeats}{chosen_by} are more than the maximum of {MAX_GROUPS:,}"
+        )
     else:
         return
-    msg = f"--by: {problem}, the most of one audit"
-    hint = "name fewer, audit them one after the other, or give --no-intervals"
+    msg = f"--by: {problem} for one audit"
+    hint = "name fewer groupings, audit them one after the other, or give --no-intervals"
     raise ConfigError(msg, hint)
 
 
@@ -704,7 +711,7 @@ def _check_references(options: Options, group_names: Sequence[str]) -> None:
     """Refuse references that are neither a rule nor a group."""
     for name in options.reference:
         if name not in REFERENCES and name not in group_names:
-            msg = f"--reference {name!r} is neither pooled, macro, geomean or best nor a group"
+            msg = f"--reference {name!r} is neither a group nor pooled, macro, geomean or best"
             hint = name_hint(name, group_names)
             raise ConfigError(msg, hint)
 

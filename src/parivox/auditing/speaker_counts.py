@@ -60,10 +60,10 @@ def count_by_speaker(
     """
     if trials.n_spoof:
         msg = (
-            f"{trials.name}: contains {trials.n_spoof:,} spoof trials in a list of too many trials "
-            "or speakers for memory"
+            f"{trials.name}: has spoof trials ({trials.n_spoof:,}), and too many trials or "
+            "speakers to fit in memory"
         )
-        hint = "audit a part of the list"
+        hint = "audit part of the list"
         raise ConfigError(msg, hint)
     speakers = trials.speaker_table
     assert speakers is not None
@@ -78,10 +78,9 @@ def count_by_speaker(
     if thresholds.size > MAX_THRESHOLDS or n_side_combinations(groupings) > MAX_SIDE_COMBINATIONS:
         msg = (
             f"speaker counts at {thresholds.size} thresholds by {len(trial_groupings)} groupings "
-            "of "
-            "recordings and trials is too large"
+            "of recordings and trials are too large"
         )
-        hint = f"take at most {MAX_THRESHOLDS} thresholds, and fewer groupings"
+        hint = f"give at most {MAX_THRESHOLDS} thresholds, and fewer groupings"
         raise ConfigError(msg, hint)
     sums, failed = (SpeakerCountSums(n_units, groupings, thresholds.size) for _ in range(2))
     steps = EdgeSearch(thresholds)

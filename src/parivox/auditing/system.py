@@ -516,8 +516,8 @@ def _check_has_scores(development: TrialSet | TrialCounts) -> None:
     if no_curve_reason:
         content = _CURVELESS_CONTENT[no_curve_reason]
         msg = (
-            f"--threshold-from: {development.provenance[0]['name']} contains {content}, "
-            "on which no threshold can be found"
+            f"--threshold-from: {development.provenance[0]['name']} contains {content}, from "
+            "which no threshold can be set"
         )
         hint = "give scores"
         raise ConfigError(msg, hint)
@@ -532,7 +532,7 @@ def _check_deployed(
             f"--operating-point {DEPLOYED}: {trials.name} has neither a column "
             "'decision' nor a column 'threshold'"
         )
-        hint = "add one, or give threshold=X"
+        hint = "add one of these columns, or use threshold=X"
         raise ConfigError(msg, hint)
 
 
@@ -547,7 +547,7 @@ def check_decisions(
             f"{trials.name}: decisions contradict the scores: nontarget trials are accepted more "
             "often than target trials, although they score lower"
         )
-        hint = "check the words of the column of decisions, or keep them with --similarity"
+        hint = "check the words in the decision column, or confirm the decisions with --similarity"
         raise DataError(msg, hint)
 
 
@@ -561,10 +561,10 @@ def _check_edges(trials: TrialSet | TrialCounts, located_points: Sequence[Locate
             and not trials.bins.has_threshold(threshold)
         ):
             msg = (
-                f"operating point {located.point.text!r}: {trials.name} is counted at "
-                f"{trials.bins.in_words()}, and {threshold:.12g} is none of its edges"
+                f"operating point {located.point.text!r}: the counts of {trials.name} have "
+                f"{trials.bins.in_words()}, but no threshold {threshold:.12g}"
             )
-            hint = f"take one, or count again with --threshold {threshold!r}"
+            hint = f"use a threshold of the counts, or count again with --threshold {threshold!r}"
             raise ConfigError(msg, hint)
 
 
@@ -579,10 +579,10 @@ def _check_counted_at(
             continue
         if located.threshold not in trials.edges[1:]:
             msg = (
-                f"operating point {located.point.text!r}: the speaker counts have no step at its "
+                f"operating point {located.point.text!r}: the speaker counts do not contain its "
                 f"threshold, {located.threshold:.12g}"
             )
-            hint = "make them for this operating point, or leave it out"
+            hint = "make speaker counts for this operating point, or leave it out"
             raise ConfigError(msg, hint)
 
 
@@ -597,19 +597,21 @@ def check_polarity(
         return
     name = trials.name
     if not trials.is_scored:
-        msg = f"{name}: target trials are accepted less often than nontarget ones (AUC {area:.4f})"
-        hint = "check the words of the column of decisions, or keep them with --similarity"
+        msg = (
+            f"{name}: target trials are accepted less often than nontarget trials (AUC {area:.4f})"
+        )
+        hint = "check the words in the decision column, or confirm the decisions with --similarity"
         raise DataError(msg, hint)
     if orientation == "distance":
         msg = (
-            f"{name}: as distances, scores of target trials would lie further off than those of "
-            f"nontarget trials (AUC {area:.4f}), so they are similarities"
+            f"{name}: as distances, the scores of target trials would be larger than those of "
+            f"nontarget trials (AUC {area:.4f}), so the scores are similarities"
         )
         hint = "leave out --distance"
         raise DataError(msg, hint)
     msg = (
-        f"{name}: scores of target trials lie below those of nontarget trials (AUC {area:.4f}), as "
-        "distances do"
+        f"{name}: scores of target trials are below those of nontarget trials (AUC {area:.4f}), "
+        "as for distances"
     )
-    hint = "negate them with --distance, or keep them with --similarity"
+    hint = "negate the scores with --distance, or keep them with --similarity"
     raise DataError(msg, hint)

@@ -47,17 +47,17 @@ def check_trial_table(path: str | os.PathLike[str], inputs: Sequence[Any]) -> Pa
         file = Path(os.fsdecode(path))
         exists = file.exists()
     except (TypeError, ValueError, OSError):
-        msg = f"--trial-table {path!r}: is not a name of a file"
+        msg = f"--trial-table {path!r}: is not a file name"
         hint = "give one, for example trials.csv"
         raise ConfigError(msg, hint) from None
     input_paths = [Path(source) for source in inputs if isinstance(source, (str, os.PathLike))]
     if exists and any(path.exists() and path.samefile(file) for path in input_paths):
-        msg = f"--trial-table {file}: is read by this audit"
+        msg = f"--trial-table {file}: is an input of this audit"
         hint = "name another file"
         raise ConfigError(msg, hint)
     if file.suffix.lower() not in SUFFIXES:
         msg = f"--trial-table {file}: is neither CSV nor Parquet"
-        hint = "name it trials.csv or .parquet"
+        hint = "end the name with .csv or .parquet"
         raise ConfigError(msg, hint)
     if file.is_dir() or not file.parent.is_dir() or not os.access(file.parent, os.W_OK):
         msg = f"--trial-table {file}: cannot be written there"
@@ -85,7 +85,7 @@ def check_trials_known(trial_sets: Sequence[TrialSet | TrialCounts]) -> None:
         if trials.whole_list is not None:
             continue
         msg = f"--trial-table: {trials.n_trials:,} trials are too many to fit in memory"
-        hint = "give a part of the list"
+        hint = "give part of the list"
         raise ConfigError(msg, hint)
 
 

@@ -101,8 +101,8 @@ def smoothed(errors: ArrayLike, trials: ArrayLike, zero: ZeroPolicy = "none") ->
     [0.0002498750624687656, 0.0022488755622188904]
     """
     if zero not in ZERO_POLICIES:
-        msg = f"zero policy is {zero!r}"
-        hint = f"it is one of {', '.join(ZERO_POLICIES)}"
+        msg = f"zero policy {zero!r} is not known"
+        hint = f"choose from {', '.join(ZERO_POLICIES)}"
         raise ConfigError(msg, hint)
     error_array, trial_array = (
         np.asarray(errors, dtype=np.float64),
@@ -143,8 +143,8 @@ def reference(values: ArrayLike, kind: Reference) -> FloatArray:
     (0.025, 0.02)
     """
     if kind not in _REFERENCES:
-        msg = f"reference is {kind!r}"
-        hint = f"it is one of {', '.join(_REFERENCES)}"
+        msg = f"reference {kind!r} is not known"
+        hint = f"choose from {', '.join(_REFERENCES)}"
         raise ConfigError(msg, hint)
     group_values = np.asarray(values, dtype=np.float64)
     is_defined = ~np.isnan(group_values)

@@ -65,8 +65,8 @@ def bt4vt_curve(counts: Counts) -> Curve:
     ([0.8, 0.4, 0.35], [0.0, 0.5, 0.5], [0.5, 0.5, 0.0])
     """
     if counts.target.ndim != 1:
-        msg = "bt4vt's rules take the counts of one cell"
-        hint = f"found shape {counts.target.shape}: give them cell by cell"
+        msg = "the rules of bt4vt need the counts of a single group"
+        hint = f"give the groups one by one (found shape {counts.target.shape})"
         raise DataError(msg, hint)
     full_curve = counts.curve
     if counts.n_target == 0 or counts.n_nontarget == 0:
@@ -192,8 +192,10 @@ def _rising_rates(counts: Counts) -> tuple[FloatArray, FloatArray, FloatArray]:
 def _cdet(fpr: Rate, fnr: Rate, cost: CostModel) -> Rate:
     """Return the raw detection cost, in bt4vt's order of float operations."""
     if len(cost.p_target) > 1:
-        msg = f"cost {cost.name} is a mean over priors {cost.p_target}, which bt4vt does not know"
-        hint = "name one prior, for example '0.05,1,1'"
+        msg = (
+            f"cost {cost.name} is a mean over priors {cost.p_target}, which bt4vt does not support"
+        )
+        hint = "give one prior, for example '0.05,1,1'"
         raise ConfigError(msg, hint)
     # factors in bt4vt's order, so that results agree to the last digit
     (p_target,) = cost.p_target

@@ -117,7 +117,7 @@ def trend(
     """
     if not 0 < confidence < 1:
         msg = f"confidence is {confidence}"
-        hint = "it must lie between 0 and 1, both excluded"
+        hint = "give a number above 0 and below 1"
         raise ConfigError(msg, hint)
     from scipy.special import stdtr, stdtrit  # noqa: PLC0415 - SciPy only where it is needed
 

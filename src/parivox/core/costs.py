@@ -96,16 +96,16 @@ class CostModel:
             raise ConfigError(msg)
         if not self.p_target or not all(0 < p < 1 for p in self.p_target):
             msg = f"cost {self.name}: p_target is {self.p_target}"
-            hint = "it must lie between 0 and 1"
+            hint = "give a number between 0 and 1"
             raise ConfigError(msg, hint)
         if not all(0 < c < math.inf for c in (self.c_miss, self.c_fa, self.c_spoof)):
             spoof_text = f" and c_spoof is {self.c_spoof}" if self.p_spoof else ""
             msg = f"cost {self.name}: c_miss is {self.c_miss} and c_fa is {self.c_fa}{spoof_text}"
-            hint = "costs must be positive numbers"
+            hint = "give positive costs"
             raise ConfigError(msg, hint)
         if not 0 <= self.p_spoof < 1 - max(self.p_target):
             msg = f"cost {self.name}: p_spoof is {self.p_spoof} and p_target {self.p_target}"
-            hint = "together they must be less than 1, as nontarget trials have the rest"
+            hint = "make their sum less than 1: the rest is the prior of nontarget trials"
             raise ConfigError(msg, hint)
 
     @property
@@ -155,7 +155,7 @@ class CostModel:
                 f"cost {self.name} is a mean over priors {self.p_target} and has no single "
                 "threshold"
             )
-            hint = "name one prior, for example '0.05,1,1'"
+            hint = "give one prior, for example '0.05,1,1'"
             raise ConfigError(msg, hint)
         return self.p_target[0]
 
@@ -263,10 +263,7 @@ def parse_detection_cost(text: str) -> CostModel:
     """
     cost = parse_cost(text)
     if cost.has_spoof:
-        msg = (
-            f"cost {text!r} includes spoof trials, and the trials are target and nontarget trials "
-            "alone"
-        )
+        msg = f"cost {text!r} includes spoof trials, but there are only target and nontarget trials"
         hint = name_hint(text, detection_cost_names())
         raise ConfigError(msg, hint)
     return cost
@@ -387,7 +384,7 @@ def equalised_min_cdet(partitions: Iterable[Counts], *, cost: CostModel) -> Floa
     partition_counts = list(partitions)
     if not partition_counts:
         msg = "no partitions are given"
-        hint = "an equalised cost is an average over one or more"
+        hint = "give at least one: an equalised cost is an average over partitions"
         raise ConfigError(msg, hint)
     if cost.has_spoof:
         msg = f"cost {cost.name} includes spoof trials, whose equalised cost is not defined"
@@ -481,10 +478,10 @@ def bayes_threshold(cost: CostModel, base: float = math.e) -> float:
     """
     if cost.has_spoof:
         msg = (
-            f"cost {cost.name} includes spoof trials, so that log-likelihood ratios of target "
-            "against nontarget trials have no Bayes threshold"
+            f"cost {cost.name} includes spoof trials, for which log-likelihood ratios of target "
+            "and nontarget trials have no Bayes threshold"
         )
-        hint = "take the minimum cost instead"
+        hint = "use the minimum cost instead"
         raise ConfigError(msg, hint)
     if base in _LOGARITHM_BY_BASE:
         return _LOGARITHM_BY_BASE[base](cost.beta)

@@ -131,8 +131,8 @@ TRIAL_CLASSES = ("nontarget", "target", "spoof")
 NONTARGET, TARGET, SPOOF = range(len(TRIAL_CLASSES))
 _LABELS = (-1, NONTARGET, TARGET)
 _ARGUMENT_ORDER = (
-    "scores come first and labels second, unlike scikit-learn's y_true, y_score; scores of 0 and 1 "
-    "are given as floats"
+    "scores come before labels (the reverse of y_true, y_score in scikit-learn); give scores of "
+    "0 and 1 as floats"
 )
 
 
@@ -247,23 +247,26 @@ class Counts:
         try:
             score = raw_scores.astype(np.float64)
         except (ValueError, TypeError, OverflowError):
-            msg = f"scores are not numbers, as {raw_scores.ravel()[:1].tolist()}: {_ARGUMENT_ORDER}"
+            msg = (
+                f"scores are not numbers (found {raw_scores.ravel()[:1].tolist()}): "
+                f"{_ARGUMENT_ORDER}"
+            )
             raise DataError(msg) from None
         is_bool = [argument.dtype.kind == "b" for argument in (raw_scores, label)]
         may_be_labels = is_bool[0] or (raw_scores.dtype.kind in "iu" and not is_bool[1])
         if may_be_labels and raw_scores.size and np.isin(raw_scores, _LABELS).all():
             msg = (
-                f"scores contain {raw_scores.max()} and the like alone, as labels do: "
+                f"scores contain only values such as {raw_scores.max()}, which look like labels: "
                 f"{_ARGUMENT_ORDER}"
             )
             raise DataError(msg)
         if score.ndim != 1 or score.shape != label.shape:
-            msg = "scores and labels must be flat and of one length"
-            hint = f"found shapes {score.shape} and {label.shape}"
+            msg = "scores and labels are not one-dimensional arrays of the same length"
+            hint = f"give arrays of the same length (found shapes {score.shape} and {label.shape})"
             raise DataError(msg, hint)
         if np.isnan(score).any():
             msg = f"score {int(np.isnan(score).argmax())} is NaN"
-            hint = "leave such trials out first"
+            hint = "remove trials without a score first"
             raise DataError(msg, hint)
         target = label == 1
         spoof = label == SPOOF
@@ -442,8 +445,8 @@ class Counts:
         try:
             score_thresholds = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
         except (ValueError, TypeError, OverflowError) as error:
-            msg = f"thresholds are no numbers ({error})"
-            hint = "give numbers of the scale of the scores"
+            msg = f"thresholds are not numbers ({error})"
+            hint = "give numbers on the scale of the scores"
             raise DataError(msg, hint) from error
         # points of the curve are numbered from +inf, so by how many values they accept
         n_rejected_values = np.searchsorted(self.values, score_thresholds, side="left")

@@ -84,8 +84,8 @@ def eer(
     0.5
     """
     if definition not in _EER_BY_DEFINITION:
-        msg = f"EER definition is {definition!r}"
-        hint = f"it is one of {', '.join(DEFINITIONS)}"
+        msg = f"EER definition {definition!r} is not known"
+        hint = f"choose from {', '.join(DEFINITIONS)}"
         raise ConfigError(msg, hint)
     counts = as_counts(scores, labels)
     defined = (counts.n_target > 0) & (counts.n_nontarget > 0)

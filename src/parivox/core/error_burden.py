@@ -110,7 +110,7 @@ def share_above(
 
     if not 0 < limit < 1:
         msg = f"limit is {limit}"
-        hint = "it must lie between 0 and 1, both excluded, such as 0.05"
+        hint = "give a number above 0 and below 1, such as 0.05"
         raise ConfigError(msg, hint)
 
     def chance_above(alpha: FloatArray, beta: FloatArray) -> FloatArray:
@@ -243,7 +243,7 @@ def attempts_until(fpr: ArrayLike, probability: float = 0.95) -> FloatArray:
     """
     if not 0 < probability < 1:
         msg = f"probability is {probability}"
-        hint = "it must lie between 0 and 1, both excluded"
+        hint = "give a number above 0 and below 1"
         raise ConfigError(msg, hint)
     rate = np.asarray(fpr, dtype=np.float64)
     with np.errstate(divide="ignore"):
@@ -256,7 +256,7 @@ def checked_attempts(attempts: int) -> int:
     """Return a number of attempts as an integer; ConfigError unless a whole number from 1."""
     if attempts < 1 or attempts != int(attempts):
         msg = f"attempts is {attempts}"
-        hint = "it must be a whole number from 1, such as 3"
+        hint = "give a whole number of 1 or more, such as 3"
         raise ConfigError(msg, hint)
     return int(attempts)
 
@@ -329,7 +329,7 @@ def _beta_mean_over_speakers(
 
     if not 0 < confidence < 1:
         msg = f"confidence is {confidence}"
-        hint = "it must lie between 0 and 1, both excluded"
+        hint = "give a number above 0 and below 1"
         raise ConfigError(msg, hint)
     errors = np.asarray(cluster_errors.errors, dtype=np.float64)
     trials = np.asarray(cluster_errors.trials, dtype=np.float64)

@@ -114,16 +114,22 @@ class Searches:
         searches, candidates = (np.asarray(codes, dtype=np.int64) for codes in (search, candidate))
         scores = np.asarray(score, dtype=np.float64) + 0.0  # zero has no sign
         if mates.ndim != 1 or not searches.shape == candidates.shape == scores.shape:
-            msg = "search, candidate and score must be flat and of one length"
-            hint = f"found shapes {searches.shape}, {candidates.shape} and {scores.shape}"
+            msg = "search, candidate and score are not one-dimensional arrays of the same length"
+            hint = (
+                f"give arrays of the same length (found shapes {searches.shape}, "
+                f"{candidates.shape} and {scores.shape})"
+            )
             raise DataError(msg, hint)
         if not np.isfinite(scores).all():
             entry = int(np.flatnonzero(~np.isfinite(scores))[0])
             msg = f"score {entry} is {scores[entry]}"
-            hint = "leave candidates without a score out first"
+            hint = "remove candidates without a score first"
             raise DataError(msg, hint)
         if searches.size and not 0 <= searches.min() <= searches.max() < mates.size:
-            msg = f"search numbers must lie between 0 and {mates.size - 1}, one for each mate"
+            msg = (
+                f"search numbers must lie between 0 and {mates.size - 1}: each is a position in "
+                "mate"
+            )
             raise DataError(msg)
         order = np.lexsort((candidates, searches))
         is_repeated = np.zeros(order.size, dtype=np.bool_)
@@ -143,7 +149,7 @@ class Searches:
                 f"search {number} has {lengths[number]} candidates, but {longest[number]} are "
                 "expected"
             )
-            hint = "give list_length for lists that do not have the whole gallery"
+            hint = "give list_length if the lists do not contain the whole gallery"
             raise DataError(msg, hint)
         ranks = None if rank is None else np.asarray(rank, dtype=np.int64)
         return cls(mates, sizes, searches, candidates, scores, list_length, ranks)
@@ -329,7 +335,7 @@ class Searches:
         """
         if not 0 <= target <= 1:
             msg = f"fpir is {target!r}"
-            hint = "it must lie between 0 and 1"
+            hint = "give a number between 0 and 1"
             raise ConfigError(msg, hint)
         if self.n_nonmated == 0 or target * self.n_nonmated < 1:
             return float("nan")
@@ -422,7 +428,7 @@ class Searches:
     def _check_rank(self, rank: int) -> None:
         if rank < 1:
             msg = f"rank is {rank}"
-            hint = "the first rank is 1"
+            hint = "give a rank of 1 or more"
             raise ConfigError(msg, hint)
         if self.list_length is not None and rank > self.list_length:
             msg = f"rank is {rank}, but candidate lists have {self.list_length} candidates"

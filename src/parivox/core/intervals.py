@@ -267,7 +267,7 @@ def limits(
 
     if not 0 < confidence < 1:
         msg = f"confidence is {confidence}"
-        hint = "it lies between 0 and 1, such as 0.95"
+        hint = "give a number between 0 and 1, such as 0.95"
         raise ConfigError(msg, hint)
     rates, variances, t_df = np.broadcast_arrays(
         np.asarray(rate, np.float64), np.asarray(variance, np.float64), np.asarray(df, np.float64)
@@ -490,8 +490,8 @@ def _zero_error_trials(confidence: float) -> float:
 
 def _check_target(moments: Moments) -> None:
     if moments.speakers_per_trial != 1:
-        msg = "pooled speaker variance is asked for nontarget trials"
-        hint = "it is for target trials only"
+        msg = "the pooled speaker variance is not available for nontarget trials"
+        hint = "give target trials"
         raise ConfigError(msg, hint)
 
 

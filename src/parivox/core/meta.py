@@ -177,8 +177,8 @@ def au_fdr(
     0.883636364
     """
     if axis not in {"linear", "log10"}:
-        msg = f"axis is {axis!r}"
-        hint = "it is linear or log10"
+        msg = f"axis {axis!r} is not known"
+        hint = "choose linear or log10"
         raise ConfigError(msg, hint)
     fdr_values, fpr_values = np.broadcast_arrays(
         np.asarray(fdr, dtype=np.float64), np.asarray(fpr, dtype=np.float64)
@@ -231,7 +231,7 @@ def _alpha_axes(alpha: ArrayLike, rates: FloatArray) -> FloatArray:
     weight = np.asarray(alpha, dtype=np.float64)
     if not ((weight >= 0) & (weight <= 1)).all():
         msg = f"alpha is {weight.tolist()}"
-        hint = "it must lie between 0 and 1"
+        hint = "give a number between 0 and 1"
         raise ConfigError(msg, hint)
     return weight.reshape(weight.shape + (1,) * np.ndim(rates))
 

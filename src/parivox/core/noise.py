@@ -189,7 +189,7 @@ def permuted(
     """
     if np.unique(cluster_errors.speaker).size < cluster_errors.speaker.size:
         msg = "a speaker is in several groups"
-        hint = "speakers can be permuted only if each is in one"
+        hint = "give each speaker one group: group labels are permuted over speakers"
         raise ConfigError(msg, hint)
     n_entries = cluster_errors.cell.size
     stratum = np.zeros(n_entries) if strata is None else np.unique(strata, return_inverse=True)[1]

@@ -254,8 +254,8 @@ def _rate_at_target(
     Held errors rise along the axis of thresholds, sought errors fall.
     """
     if rule not in RULES:
-        msg = f"rule is {rule!r}"
-        hint = f"it is one of {', '.join(RULES)}"
+        msg = f"rule {rule!r} is not known"
+        hint = f"choose from {', '.join(RULES)}"
         raise ConfigError(msg, hint)
     target_rate = _checked_fraction(target)
     below = _last_index_within(held_errors, target_rate)
@@ -403,7 +403,7 @@ def _checked_fraction(target: float) -> float:
     fraction = float(target)
     if not 0 <= fraction <= 1:
         msg = f"the target rate is {target}"
-        hint = "it must be a fraction from 0 to 1"
+        hint = "give a fraction from 0 to 1"
         raise ConfigError(msg, hint)
     return fraction
 

@@ -148,7 +148,7 @@ def moments_of_others(cluster_errors: ErrorsBySpeaker | ErrorsByPair) -> Moments
         A speaker is in two cells.
     """
     if not disjoint(cluster_errors):
-        msg = "a speaker is in two cells, so that a cell and all others are not independent"
+        msg = "a speaker is in two groups, so a group and all others are not independent"
         hint = "resample speakers to compare them"
         raise ConfigError(msg, hint)
     if cluster_errors.trials.ndim > 1:

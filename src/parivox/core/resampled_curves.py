@@ -62,7 +62,7 @@ def curve_edges(counts: Counts, *, bins: int = N_BINS, thresholds: ArrayLike = (
     """
     if bins < 4:
         msg = f"bins is {bins}"
-        hint = "it must be 4 or more"
+        hint = "give 4 or more"
         raise ConfigError(msg, hint)
     cumulative_target, cumulative_nontarget = np.cumsum(counts.target), np.cumsum(counts.nontarget)
     trials_by_value = sum(counts.by_class)
@@ -458,7 +458,7 @@ def _bin_scores(
     bin_codes = np.searchsorted(edges, score, side="right") - 1
     if bin_codes.min(initial=0) < 0:
         msg = f"the first edge is {edges[0]}"
-        hint = "it must be at or below every score"
+        hint = "give an edge at or below every score"
         raise ConfigError(msg, hint)
     if means is None:
         no_trials = np.zeros(score.size, dtype=np.int64)

@@ -98,7 +98,7 @@ def speaker_weights(strata: ArrayLike, replicates: int, seed: int) -> NDArray[np
     stratum = np.asarray(strata)
     if replicates < 1:
         msg = f"replicates is {replicates}"
-        hint = "it must be 1 or more"
+        hint = "give 1 or more"
         raise ConfigError(msg, hint)
     weights = np.zeros((replicates, stratum.size), dtype=np.uint8)
     order = np.argsort(stratum, kind="stable")
@@ -283,12 +283,12 @@ def from_replicates(
     (0.427, 9.371, 0.341)
     """
     if scale not in SCALES:
-        msg = f"scale is {scale!r}"
-        hint = f"it is one of {', '.join(SCALES)}"
+        msg = f"scale {scale!r} is not known"
+        hint = f"choose from {', '.join(SCALES)}"
         raise ConfigError(msg, hint)
     if not 0 < confidence < 1:
         msg = f"confidence is {confidence}"
-        hint = "it must lie between 0 and 1, for example 0.95"
+        hint = "give a number between 0 and 1, for example 0.95"
         raise ConfigError(msg, hint)
     from scipy.special import stdtr, stdtrit  # noqa: PLC0415 - most of the import's time
 

@@ -172,15 +172,15 @@ def location(counts: Counts, *, of: TrialClass, quantile: ArrayLike | None = Non
     3.0
     """
     if of not in {"target", "nontarget"}:
-        msg = f"of is {of!r}"
-        hint = "it is target or nontarget"
+        msg = f"of={of!r} is not known"
+        hint = "choose target or nontarget"
         raise ConfigError(msg, hint)
     if quantile is None:
         return counts.means[of == "nontarget"][()]
     share = np.asarray(quantile, dtype=np.float64)
     if not ((share >= 0) & (share <= 1)).all():
         msg = f"quantile is {quantile}"
-        hint = "it must be a fraction from 0 to 1"
+        hint = "give a fraction from 0 to 1"
         raise ConfigError(msg, hint)
     quantiles = _quantiles(counts, of, np.atleast_1d(share))
     return (quantiles if share.ndim else quantiles[..., 0])[()]

@@ -86,7 +86,7 @@ def sasv_eer(
     if spoof_share is not None:
         if not 0 <= spoof_share <= 1:
             msg = f"spoof_share is {spoof_share!r}"
-            hint = "it must lie between 0 and 1"
+            hint = "give a number between 0 and 1"
             raise ConfigError(msg, hint)
         # whole numbers of trials with these shares, so that ties stay exact
         share = Fraction(repr(float(spoof_share)))
@@ -119,8 +119,8 @@ class TandemCost:
             If the cost model has no spoof trials or several priors.
         """
         if not cost.has_spoof:
-            msg = f"cost {cost.name} has no spoof trials"
-            hint = "take one that has, such as asvspoof5"
+            msg = f"cost {cost.name} does not include spoof trials"
+            hint = "use a cost that includes spoof trials, such as asvspoof5"
             raise ConfigError(msg, hint)
         miss, false_accept, spoof_accept = map(float, cost.weights)
         asv = miss * fnr + false_accept * fpr

@@ -134,11 +134,11 @@ def verdicts(
 
     if not 0 < confidence < 1:
         msg = f"confidence is {confidence}"
-        hint = "it must lie between 0 and 1, both excluded"
+        hint = "give a number above 0 and below 1"
         raise ConfigError(msg, hint)
     if not 1 < margin < np.inf:
         msg = f"margin is {margin}"
-        hint = "it must be above 1, such as 1.25 for a quarter more or less"
+        hint = "give a number above 1, such as 1.25 for a quarter more or less"
         raise ConfigError(msg, hint)
     ratios, lower, upper, p_values, unmet_minimums = np.broadcast_arrays(
         np.asarray(ratio, dtype=np.float64),

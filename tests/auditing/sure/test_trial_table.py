@@ -232,6 +232,6 @@ def test_what_is_read_is_not_written_over(people_with_decisions, tmp_path):
     lines = [",".join(names), *[",".join(map(str, row)) for row in rows]]
     path.write_text("\n".join(lines))
     before = path.read_bytes()
-    with pytest.raises(pv.ConfigError, match="is read by this audit; name another file"):
+    with pytest.raises(pv.ConfigError, match="is an input of this audit; name another file"):
         pv.audit(path, speakers=people_with_decisions.table, by="group", trial_table=path)
     assert path.read_bytes() == before

@@ -166,8 +166,8 @@ def _count_scores(scores: Any, count_options: CountOptions) -> TrialCounts:
     bins = parse_bins(count_options.step, as_tuple(count_options.thresholds))
     sources = sources_by_name(scores)
     if len(sources) > 1:
-        msg = f"parivox count takes one score file, here are {len(sources)}"
-        hint = "count each by itself"
+        msg = f"parivox count takes one score file (found {len(sources)})"
+        hint = "count each file separately"
         raise ConfigError(msg, hint)
     (name, source), *_ = sources.items()
     is_named = source is not scores
@@ -284,9 +284,10 @@ def _check_bins(trials: TrialSet, bins: Bins) -> None:
         low, high = trials.score_range
         power = math.ceil(math.log10(max(high - low, 1e-9) / (1 << 16)))
         msg = (
-            f"{trials.name}: has {trials.n_trials:,} trials, too many to count each score by itself"
+            f"{trials.name}: has {trials.n_trials:,} trials, too many to count each score value "
+            "separately"
         )
-        hint = f"give the width of bins, for example --step {10.0**power:g}"
+        hint = f"give a bin width, for example --step {10.0**power:g}"
         raise ConfigError(msg, hint)
 
 
@@ -399,16 +400,19 @@ class _SuppressedLayouts:
         in_level, used = self._speakers_by_cell()
         everyone = int(in_level[0][0].sum())
         if everyone < min_speakers:
-            msg = f"{self.trials.name}: its trials are of {everyone} speakers"
-            hint = f"counts of fewer than {min_speakers} are not shared (see --withhold)"
+            msg = (
+                f"{self.trials.name}: the trials have {everyone} speakers, too few to share their "
+                "counts"
+            )
+            hint = f"give trials of at least {min_speakers} speakers (see --withhold)"
             raise DataError(msg, hint)
         self.level_codes = [stratum_suppression(speakers, min_speakers) for speakers in in_level]
         n_groupings, shown_levels = len(self.groupings), []
         for stratum_index, outer in enumerate(self.within, 1):
             is_shown = self.level_codes[stratum_index][:-1] == SHOWN
             if is_shown.size and not is_shown.any():
-                msg = f"--within {outer.name}: every level has fewer than {min_speakers} speakers"
-                hint = "leave it out (see --withhold)"
+                msg = f"--within {outer.name}: every stratum has fewer than {min_speakers} speakers"
+                hint = "leave out --within (see --withhold)"
                 raise ConfigError(msg, hint)
             self.stratum_positions[stratum_index] = np.append(
                 np.where(is_shown, np.cumsum(is_shown) - 1, -1), -1

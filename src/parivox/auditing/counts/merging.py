@@ -48,8 +48,10 @@ def read_counts_files(named_files: NamedFiles) -> list[TrialCounts]:
         (name, source) for name, source in named_files if source not in speaker_counts_files
     ]
     if not named_files:
-        msg = f"{speaker_counts_files[0]}: contains speaker counts"
-        hint = "give the score counts of its trials as well"
+        msg = (
+            f"{speaker_counts_files[0]}: contains speaker counts, but the score counts are missing"
+        )
+        hint = "give the score counts of the same trials as well"
         raise DataError(msg, hint)
     # what the metadata say first: rows are read of one file after the other
     headers: list[TrialCounts] = []
@@ -76,8 +78,8 @@ def read_counts_files(named_files: NamedFiles) -> list[TrialCounts]:
     sources_by_file = {source: set(read_sources(source)) for source in speaker_counts_files}
     for path, sources in sources_by_file.items():
         if not any(sources & set(counts.sources) for counts in merged):
-            msg = f"{path}: contains speaker counts of other trials than the score counts"
-            hint = "give those of the same trials"
+            msg = f"{path}: the speaker counts and the score counts have different trials"
+            hint = "give the speaker counts of the same trials"
             raise DataError(msg, hint)
     merged = [_with_speaker_counts(counts, sources_by_file) for counts in merged]
     distinct_names = {
@@ -85,11 +87,10 @@ def read_counts_files(named_files: NamedFiles) -> list[TrialCounts]:
     }
     if len(distinct_names) > 1:
         msg = (
-            f"{merged[0].name}: its speaker counts name speakers other than those of other "
-            "systems and "
-            "lists"
+            f"{merged[0].name}: the speaker counts have other speakers than those of the other "
+            "systems and lists"
         )
-        hint = "audit each by itself"
+        hint = "audit each system and list separately"
         raise DataError(msg, hint)
     return merged
 
@@ -146,10 +147,10 @@ def _with_speaker_counts(
     )
     if speaker_counts.sources != counts.sources or speaker_counts.n_trials != counts.n_trials:
         msg = (
-            f"{counts.name}: its speaker counts are of {speaker_counts.n_trials:,} trials, not of "
-            f"{counts.n_trials:,}"
+            f"{counts.name}: the speaker counts have {speaker_counts.n_trials:,} trials, the "
+            f"score counts {counts.n_trials:,}"
         )
-        hint = "give the speaker counts of each file of score counts"
+        hint = "give the speaker counts that belong to each file of score counts"
         raise DataError(msg, hint)
     n_groupings = len(counts.groupings)
     return replace(
@@ -182,15 +183,14 @@ def _check_no_repeated_trials(all_counts: Sequence[TrialCounts], paths: Sequence
             )
             if earlier is not counts:
                 if path == its_path:
-                    msg = f"{path}: is named twice, so that it would count twice"
-                    hint = "name it once"
+                    msg = f"{path}: is given twice and would count twice"
+                    hint = "give it once"
                     raise DataError(msg, hint)
                 names = (
                     (counts.name, earlier.name) if counts.name != earlier.name else (path, its_path)
                 )
                 msg = (
-                    f"{names[0]}: contains trials that {names[1]} contains too, so they would "
-                    "count twice"
+                    f"{names[0]}: contains trials that are also in {names[1]} and would count twice"
                 )
                 hint = "leave out one of the two"
                 raise DataError(msg, hint)
@@ -207,20 +207,27 @@ def _check_compatible(reference: TrialCounts, compared: TrialCounts) -> None:
         ),
     ]
     if is_same_list:
-        differences.append((f"as {reference.bins.in_words()}", f"as {compared.bins.in_words()}"))
+        differences.append((_counted_with(reference), _counted_with(compared)))
     one_sided = [(compared, word) for word in sorted(compared.contents - reference.contents)]
     one_sided += [(reference, word) for word in sorted(reference.contents - compared.contents)]
     for expected, counted_as in differences:
         if expected != counted_as:
-            msg = f"{compared.name}: is counted {counted_as}, {reference.name} {expected}"
+            msg = (
+                f"{compared.name}: was counted {counted_as}, but {reference.name} was counted "
+                f"{expected}"
+            )
             hint = "count both in the same way"
             raise DataError(msg, hint)
     if one_sided and is_same_list:
         holder, word = one_sided[0]
         lacking = reference if holder is compared else compared
-        msg = f"{holder.name}: has {word}, {lacking.name} does not"
+        msg = f"{holder.name}: has {word}, but {lacking.name} does not"
         hint = "count both in the same way"
         raise DataError(msg, hint)
+
+
+def _counted_with(counts: TrialCounts) -> str:
+    return f"{'in' if counts.bins.step else 'at'} {counts.bins.in_words()}"
 
 
 def _grouping_names(groupings: Sequence[Grouping]) -> str:
@@ -242,7 +249,7 @@ def _united_groupings(
         if not known_groupings:
             scope_note = " of this file and all others" if len(all_counts) > 1 else ""
             msg = f"{all_counts[0].name}: {reference.name} is unknown for every trial{scope_note}"
-            hint = "count again without it"
+            hint = "count again without this grouping"
             raise DataError(msg, hint)
         values = [
             _ordered_values(
@@ -286,8 +293,8 @@ def _ordered_values(
         for values, file_name in values_by_file[1:]:
             if [*values] != [*reference_values]:
                 msg = (
-                    f"{file_name}: its bands of {text} are {', '.join(values)}, those of {name} "
-                    f"{', '.join(reference_values)}"
+                    f"{file_name}: the bands of {text} are {', '.join(values)}, but in {name} "
+                    f"they are {', '.join(reference_values)}"
                 )
                 hint = "count both in the same way"
                 raise DataError(msg, hint)
@@ -299,8 +306,8 @@ def _ordered_values(
     try:
         sorter.prepare()
     except CycleError:
-        msg = f"{name}: the values of {text} stand in another order in other files"
-        hint = "count again"
+        msg = f"{name}: the values of {text} are in a different order in other files"
+        hint = "count all files again"
         raise DataError(msg, hint) from None
     rank = {
         value: i

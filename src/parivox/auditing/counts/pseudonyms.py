@@ -35,25 +35,21 @@ def check_disclosure(inputs: GroupedTrials, count_options: CountOptions, *, is_e
     """Refuse speaker counts that would tell more than their form is for."""
     if count_options.key is None:
         if count_options.blocks is not None:
-            msg = "--blocks: deals speakers by a key of the site's own"
-            hint = "give it with --key FILE"
+            msg = "--blocks needs a secret key, by which speakers are assigned to blocks"
+            hint = "give the key with --key FILE"
             raise ConfigError(msg, hint)
         return
     if inputs.trial_sets[0].is_scored and is_exact:
-        msg = (
-            "--key: speaker counts have the bins of the score counts, and without any they would "
-            "contain every "
-            "score"
-        )
+        msg = "--key: without bins, the speaker counts would contain every score"
         hint = "give --step WIDTH, or --threshold"
         raise ConfigError(msg, hint)
     if count_options.blocks is None:
         if count_options.withhold:
             msg = (
-                "--key: describes every single speaker, under a pseudonym, so that no group can be "
-                "withheld"
+                "--key: the speaker counts describe each speaker under a pseudonym, so no group "
+                "can be withheld"
             )
-            hint = "give --blocks 20, or, for a reader who may have personal data, --withhold 0"
+            hint = "give --blocks 20 or, if the recipient may receive personal data, --withhold 0"
             raise ConfigError(msg, hint)
         return
     trial_groupings = [
@@ -66,10 +62,10 @@ def check_disclosure(inputs: GroupedTrials, count_options: CountOptions, *, is_e
             dict.fromkeys([*trial_groupings, *(grouping.name for grouping in inputs.within)])
         )
         msg = (
-            f"--blocks {count_options.blocks}: are of speakers, of whom a few may be behind the "
-            f"trials of one block by {names}"
+            f"--blocks {count_options.blocks}: by {names}, the trials of one block may come from "
+            "only a few speakers"
         )
-        hint = "group by attributes of speakers alone, without --within"
+        hint = "group by attributes of speakers only, without --within"
         raise ConfigError(msg, hint)
 
 
@@ -160,13 +156,13 @@ def _check_block_sizes(
         for name, group in group_by_name.items()
     )
     remedy = (
-        "give a single --by, or join values with --groups"
+        "give a single --by, merge values with --groups"
         if len(group_by_name) > 1
-        else "leave them out"
+        else "leave these speakers out"
     )
     msg = (
-        f"{speakers.name}: {sizes[smallest]} speakers of the trials are {words}, fewer than a "
-        f"block of {min_speakers}"
+        f"{speakers.name}: only {sizes[smallest]} speakers of the trials are {words}, but a block "
+        f"needs {min_speakers}"
     )
     hint = f"{remedy}, or give --blocks {max(int(sizes[smallest]), 2)}"
     raise DataError(msg, hint)
