@@ -55,7 +55,9 @@ def test_2_a_metric_is_no_column_and_the_way_to_its_rows_is_said(audit):
 
 
 def test_3_an_unknown_metric_is_refused_with_the_nearest(audit):
-    with pytest.raises(pv.ConfigError, match="metric='frr': no row has it; did you mean 'fpr' or"):
+    with pytest.raises(
+        pv.ConfigError, match="metric='frr': no row has this value; did you mean 'fpr' or"
+    ):
         audit.groups.filter(metric="frr")
 
 

@@ -301,9 +301,9 @@ def raising(_):
 @pytest.mark.parametrize(
     ("function", "words"),
     [
-        (lambda c: np.zeros((2, 3)), r"'mine' gave shape \(2, 3\)"),
-        (lambda c: 0.5, r"'mine' gave shape \(\)"),
-        (lambda c: c.fpr[0], r"'mine' gave shape"),
+        (lambda c: np.zeros((2, 3)), r"'mine' returned shape \(2, 3\)"),
+        (lambda c: 0.5, r"'mine' returned shape \(\)"),
+        (lambda c: c.fpr[0], r"'mine' returned shape"),
         (lambda c: ["x"], "'mine' failed"),
         (lambda c: None, "'mine'"),
         (raising, "'mine' failed.*oh"),

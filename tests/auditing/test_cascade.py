@@ -188,7 +188,7 @@ def test_files_of_countermeasures_are_read(tmp_path, text):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"cm_threshold": None}, ConfigError, "cm: needs cm_threshold"),
+        ({"cm_threshold": None}, ConfigError, "cm needs cm_threshold"),
         ({"cm": None}, ConfigError, "needs the scores of a countermeasure"),
         ({"cm_threshold": "fpr=0.1"}, ConfigError, "give a number, bpcer=X, apcer=X or eer"),
         ({"cm_threshold": "bpcer=0.0001"}, ConfigError, "too few bona fide or spoofed recordings"),

@@ -161,7 +161,7 @@ def test_a_later_version_is_refused_by_name(files, kind, tmp_path):
 @pytest.mark.parametrize("kind", COLUMN_TYPES)
 def test_a_changed_field_or_cell_is_noticed(files, kind, tmp_path):
     odd = written_again(files[kind], tmp_path, min_speakers=2)
-    with pytest.raises(DataError, match="its bytes are not those that were written"):
+    with pytest.raises(DataError, match="its content has changed since it was written"):
         read_columns(odd, kind)
 
 
@@ -177,7 +177,7 @@ def test_metadata_of_two_versions_are_refused(files, kind, tmp_path):
     metadata = pl.read_parquet_metadata(files[kind])
     metadata["parivox_tally"] = pl.read_parquet_metadata(OLD / "0.2.0-bins.tally")["parivox_tally"]
     pl.read_parquet(files[kind]).write_parquet(odd, metadata=metadata)
-    with pytest.raises(DataError, match=r"odd\.counts: .*its metadata are of two versions"):
+    with pytest.raises(DataError, match=r"odd\.counts: .*its metadata belong to two versions"):
         read_columns(odd, kind)
 
 

@@ -112,7 +112,9 @@ def test_scores_without_ids_are_referred_to_metrics(without_ids, scores, speaker
 
 
 def test_an_array_is_no_table_of_speakers(scores):
-    with pytest.raises(pv.DataError, match=r"speakers: an array of type ndarray names no columns"):
+    with pytest.raises(
+        pv.DataError, match=r"speakers: an array of type ndarray has no column names"
+    ):
         pv.audit(scores, np.array(["f", "m"]), by="gender")
 
 

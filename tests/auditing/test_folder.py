@@ -186,7 +186,7 @@ def test_an_audit_json_that_is_cut_off_is_told_as_altered(small, tmp_path):
     small.save(tmp_path / "a")
     path = tmp_path / "a" / "audit.json"
     path.write_bytes(path.read_bytes()[:5000])
-    with pytest.raises(DataError, match=r"audit\.json is altered"):
+    with pytest.raises(DataError, match=r"audit\.json has been altered"):
         pv.load(tmp_path / "a")
 
 

@@ -428,7 +428,7 @@ def test_several_models_of_a_person_count_as_the_best():
 
 def test_a_model_is_not_named_like_another_person():
     models = pl.DataFrame({"person": ["anna", "ben"], "model": ["ben", "b1"]})
-    with pytest.raises(DataError, match="'ben' of 'anna' is named like another person"):
+    with pytest.raises(DataError, match="'ben' of 'anna' has the name of another person"):
         read_gallery(models)
     models = models.with_columns(pl.Series("model", ["anna", None]))
     assert read_gallery(models).person_of_model == {"anna": "anna"}
@@ -467,11 +467,11 @@ def test_ranks_of_the_file_count_in_ties():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"rank": 9}, "hold 7 candidates"),
+        ({"rank": 9}, "have 7 candidates"),
         ({"operating_points": "fpr=0.1"}, "does not apply to identification"),
         ({"limits": "fnr=5%"}, "does not apply to identification"),
         ({"cost": "sre08"}, "cannot be used with"),
-        ({"gallery": ["f1", "unknown"]}, "is no enrolled person"),
+        ({"gallery": ["f1", "unknown"]}, "does not name an enrolled person"),
         ({"gallery": ["f1"]}, "is not in the gallery"),
         ({"columns": {"search": "nothing"}}, "has no column"),
         ({"columns": {"enrolment": "search"}}, "is not a role of searches"),
@@ -642,7 +642,7 @@ def test_spoofed_probes_are_refused(column, cells, place):
         scores = pl.DataFrame(pairs | {column: [cell for cell in cells for _ in range(2)]})
     else:
         utterances = {"utterance": DECIDED["file"], column: cells}
-    with pytest.raises(DataError, match="identification with spoof trials is not covered"):
+    with pytest.raises(DataError, match="identification with spoof trials is not supported"):
         pv.audit(scores, AGES, gallery="anna,ben", by="age", utterances=utterances)
 
 
@@ -742,7 +742,10 @@ def test_one_missing_or_repeated_pair_is_told_in_the_singular():
         }
     )
     for rows, words in (
-        (pairs[1:], "1 pair of a probe and an enrolled person has no score, that of probe 'p1'"),
+        (
+            pairs[1:],
+            "1 pair of a probe and an enrolled person has no score, namely that of probe 'p1'",
+        ),
         (pairs[2:].vstack(pairs[:1]).vstack(pairs[:2]), "1 pair of a person and a probe occurs"),
         (pairs[2:].vstack(pairs[2:4]).vstack(pairs[:2]), "2 pairs of a person and a probe occur "),
     ):

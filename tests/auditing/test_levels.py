@@ -517,7 +517,7 @@ def test_an_attribute_of_trials_with_too_many_values_is_no_grouping():
 
 def test_an_attribute_that_other_trials_lack(bank, audit_of):
     without_device = bank.table(bank.scored)
-    with pytest.raises(ConfigError, match="has no such column, but other trials have"):
+    with pytest.raises(ConfigError, match="has no such column, but other trials do"):
         pv.audit(
             {"A": bank.table(bank.scored, "device"), "B": without_device},
             speakers=bank.customers,

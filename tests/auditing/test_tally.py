@@ -152,7 +152,7 @@ def test_tallies_at_other_thresholds_do_not_add_up():
     sample = gathered([("a", "a", 10, "web")])
     coarser = count_by_speaker(sample.trials, THRESHOLDS[:2], sample.groupings)
     with pytest.raises(
-        ConfigError, match="speaker counts with other thresholds cannot be added up"
+        ConfigError, match="speaker counts that differ in thresholds cannot be added up"
     ):
         speaker_counts(sample) + coarser
 

@@ -120,7 +120,7 @@ SCORES = {
     "text as score": ("enrol,test,score\ns0/1,s0/2,high\n", "'high'"),
     "nan as score": ("enrol,test,score\ns0/1,s0/2,0.5\ns0/1,s1/2,nan\n", "nan"),
     "no label": ("enrol,test,score,label\ns0/1,s0/2,0.5,maybe\n", "'maybe'"),
-    "wrong label": ("enrol,test,score,label\ns0/1,s0/2,0.5,0\n", "both are of s0"),
+    "wrong label": ("enrol,test,score,label\ns0/1,s0/2,0.5,0\n", "both sides are from s0"),
     "two scores": ("enrol,test,score\ns0/1,s0/2,0.5\ns0/1,s0/2,0.6\n", "exclude"),
     "unknown speakers": ("enrol,test,score\nx0/1,x0/2,0.5\n", "speaker"),
     "reversed": ("enrol,test,score\ns0/1,s0/2,0.1\ns0/1,s1/2,0.9\n", "--distance"),

@@ -196,4 +196,4 @@ def test_a_column_is_not_both_sides_of_a_trial(parivox, tmp_path):
     roles = "enrol=customer,test=customer"
     completed = parivox("audit", "calls.csv", "--columns", roles, cwd=tmp_path)
     assert completed.returncode == 2
-    assert "'customer' is named for enrol and test" in completed.stderr
+    assert "column 'customer' is given for enrol and test" in completed.stderr

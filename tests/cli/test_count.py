@@ -133,12 +133,12 @@ def test_exact_scores_of_several_groupings_need_bins_or_nothing_withheld(days, p
         (["day1.csv"], "--out"),
         (
             ["day1.csv", "--out", "day2.csv"],
-            "--out day2.csv: exists and does not contain score counts",
+            "--out day2.csv: already exists and does not contain score counts",
         ),
         (["day1.csv", "--out", "no/x.counts"], "cannot be written"),
         (["day1.csv", "--out", "."], "is a folder"),
         (["day1.csv", "--out", "x.counts", "--step", "0"], "--step 0: is not the width of a bin"),
-        (["day1.csv", "--out", "x.counts", "--step", "1e-15"], "too fine for scores"),
+        (["day1.csv", "--out", "x.counts", "--step", "1e-15"], "too small for scores"),
         (["day1.csv", "--out", "x.counts", "--threshold", "inf"], "--threshold inf: is not a"),
         (["day1.csv", "--out", "x.counts", "--withhold", "-1"], "--withhold"),
         (["day1.csv", "--out", "x.counts", "--withhold", "99"], "are of 6 speakers"),
@@ -190,7 +190,7 @@ def test_a_tally_beside_the_counts_says_what_it_reveals(days, parivox):
     done = count(parivox, days, "day1.csv", *shared, "--blocks", "3")
     assert done.returncode == 2
     assert (
-        "--out site.tally: exists and does not contain speaker counts; name a new file"
+        "--out site.tally: already exists and does not contain speaker counts; name a new file"
         in done.stderr
     )
     assert (days / "site.tally").read_text() == "a note of the user's own"

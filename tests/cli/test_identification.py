@@ -79,5 +79,8 @@ def test_a_household_has_rates_only(parivox, watched):
 def test_searches_need_a_gallery(parivox, watched, words):
     done = parivox(*words, cwd=watched, process=True)
     assert done.returncode == 2
-    assert "identification needs the enrolled persons; give parivox audit --gallery" in done.stderr
+    assert (
+        "identification needs the enrolled persons; give the enrolled persons to parivox audit"
+        in done.stderr
+    )
     assert done.stderr.count("\n") == 1

@@ -184,7 +184,9 @@ def test_standard_output_is_no_place_for_counts_and_tables(parivox):
 @pytest.mark.parametrize("option", ["speakers", "trials", "utterances", "models", "failures"])
 def test_an_empty_name_is_said_to_be_empty(option):
     trials, people = of_cities(4)
-    with pytest.raises(pv.DataError, match=r"^'': the name of a file is empty; give its name$"):
+    with pytest.raises(
+        pv.DataError, match=r"^'': the file name is empty; give the name of a file$"
+    ):
         pv.audit(trials, **{"speakers": people, option: ""})
 
 
@@ -237,7 +239,7 @@ def test_the_exact_name_of_a_column_wins(column):
 @pytest.mark.usefixtures("options_in_messages")
 def test_a_column_that_cannot_be_named_is_to_be_renamed():
     trials, people = of_cities(6)
-    message = r"--by a:b: edges of bands .*; if 'a:b' is the name of a column, rename it"
+    message = r"--by a:b: the band edges .*; correct the edges or, if 'a:b' is the name"
     with pytest.raises(pv.ConfigError, match=message):
         pv.count(trials, speakers=people | {"a:b": people["sex"]}, by="a:b")
 

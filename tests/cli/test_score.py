@@ -160,7 +160,7 @@ def test_mistakes_are_one_sentence_and_nothing_is_written(parivox, home, words, 
         ("s0/0 s0/1\ns0/0 s1/1\n", (), "no known trial columns"),
         ("1 s0/0 s0/1\nx s0/0 s1/1\n", (), "row 2: does not match the rows above"),
         ("s0/0 s0/1\n", ("--trials-format", "pairs"), "--trials-format 'pairs' is not known"),
-        ("1 1 a 0.5\n", (), "say which with --trials-format voxceleb or --trials-format bob-4"),
+        ("1 1 a 0.5\n", (), "choose one with --trials-format voxceleb or --trials-format bob-4"),
         ("x y z\nu v w\n", (), "or the format with --trials-format"),
     ],
 )

@@ -88,13 +88,13 @@ def test_all_tables_have_the_third_error_type(parivox, spoofed):
 def test_other_commands_refuse_spoof_trials_by_name(parivox, spoofed, words):
     done = parivox(*words, cwd=spoofed)
     assert done.returncode == 2
-    assert "remove the spoof trials, which only parivox audit takes" in done.stderr
+    assert "remove the spoof trials, which only parivox audit accepts" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--by", "attack"), "--by attack: only spoof trials have an attack; leave it out"),
+        (("--by", "attack"), "--by attack: only spoof trials have an attack; leave out attack"),
         (("--within", "attack"), "--within attack: only spoof trials have an attack"),
         (
             ("--limit", "sfar:A01=5%"),
@@ -256,7 +256,7 @@ def test_a_submission_to_asvspoof5_is_audited_without_a_speaker_table(parivox, s
     done = parivox("audit", "nothing.tsv", *ASVSPOOF5, cwd=submission)
     assert done.returncode == 2
     assert (
-        "nothing.tsv, column 'sasv-score': contains no scores; name another, --columns "
+        "nothing.tsv, column 'sasv-score': contains no scores; name another column with --columns "
         "score=asv-score"
     ) in done.stderr
 
@@ -280,7 +280,7 @@ def test_a_cascade_says_its_rule_and_what_each_stage_rejects(parivox, submission
     assert f"a{rule}" in page
     assert "Target trials that each stage rejects" in page
     for lacking, message in (
-        (cascade[2:4], "--cm: needs --cm-threshold"),
+        (cascade[2:4], "--cm needs --cm-threshold"),
         (cascade[4:], "--cm-threshold needs the scores of a countermeasure"),
     ):
         done = parivox("audit", "score.tsv", *lacking, *ASVSPOOF5, cwd=submission)

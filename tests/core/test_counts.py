@@ -125,7 +125,7 @@ def test_both_zeros_are_one_score():
     [
         ([0.5, np.nan], [1, 0], "score 1 is NaN"),
         ([0.5, 0.1], [1, 3], "label 1 is 3; labels are 1 or True"),
-        ([0.5, 0.1], [1], "one length"),
+        ([0.5, 0.1], [1], "the same length"),
         ([0.5], None, "labels are missing"),
     ],
 )

@@ -248,7 +248,7 @@ def test_no_eer_where_the_curves_never_meet():
         (([0], [0], [nan]), {"mate": [0]}, "score 0 is nan"),
         (([0], [0], [1.0]), {"mate": [0]}, "1 candidates, but 2 are expected"),
         (([1], [0], [1.0]), {"mate": [0]}, "between 0 and 0"),
-        (([0, 0], [0], [1.0]), {"mate": [0]}, "one length"),
+        (([0, 0], [0], [1.0]), {"mate": [0]}, "the same length"),
         (([0, 0], [0, 1], [1.0, 0.0]), {"mate": [0], "list_length": 1}, "1 are expected"),
     ],
 )

@@ -61,13 +61,17 @@ def test_attributes_as_users_write_them(text, name, side, level, edges):
     "text", ["age:", "age:x", "age:2,1", "age:1,1", "age:1,", "age:nan", "age:inf", "age:1_0"]
 )
 def test_edges_that_are_none(text):
-    with pytest.raises(ConfigError, match="edges of bands are rising numbers, for example age:18"):
+    with pytest.raises(
+        ConfigError, match="the band edges are not increasing numbers, as in age:18"
+    ):
         parse_attribute(text)
 
 
 @pytest.mark.parametrize("text", ["", "+", "gender+", "gender+Gender", "a++b"])
 def test_groupings_that_name_nothing_or_one_attribute_twice(text):
-    with pytest.raises(ConfigError, match=r"within=.* does not name each attribute once"):
+    with pytest.raises(
+        ConfigError, match=r"within=.* names an attribute twice, or has an empty part"
+    ):
         parse_by(text, "--within")
 
 
@@ -124,7 +128,7 @@ def test_bands_of_text_name_the_cell():
     with pytest.raises(ConfigError) as error_info:
         Bands((1.0,), ("1",)).parse_cells(["3", None, "old"], "age:1", "calls.csv")
     assert str(error_info.value) == (
-        "age:1: calls.csv contains 'old' for age, which is not a number; use age without bands"
+        "age:1: in calls.csv, the value 'old' of age is not a number; use age without bands"
     )
 
 
@@ -211,7 +215,7 @@ def test_too_many_values_are_no_grouping():
         pv.audit(rows, speakers={"id": ["a", "b"]}, by=["device"])
     assert str(error_info.value) == (
         "scores: column 'device' has more than 10,000 values, so no trials can be grouped by it; "
-        "if they are numbers, give bands, for example device:1,30"
+        "if the values are numbers, give bands, for example device:1,30"
     )
 
 

@@ -76,13 +76,13 @@ def test_a_bad_row_without_a_header(read):
 @pytest.mark.parametrize(
     ("text", "match"),
     [
-        (b"", "scores.csv: is empty; give one trial, speaker or utterance a row"),
+        (b"", "scores.csv: is empty; give a table with one trial, speaker or utterance per row"),
         (b"\n\n \n", "contains blank lines only"),
-        (b"enrol,test,score,label\n", "contains a header and nothing else"),
-        (b"enrol,test,score,label\n\n\n", "contains a header and nothing else"),
-        (b"x,y,z\n1,2,3\n", "its columns 'x', 'y', 'z' have no known names; name them"),
+        (b"enrol,test,score,label\n", "contains only a header"),
+        (b"enrol,test,score,label\n\n\n", "contains only a header"),
+        (b"x,y,z\n1,2,3\n", "the columns 'x', 'y', 'z' have no known names; name"),
         (b"x\ny\n", "row 1: not a score file, .*'x'.; name the columns"),
-        (b"enrol,test,score\ra,b,1\r", "lines end in CR alone, as on old Macs; save it"),
+        (b"enrol,test,score\ra,b,1\r", "lines end in CR only, as on old Macs; save it"),
         (b"enrol,score\na,1\n", r"has no column of test utterances \(found: enrol, score\)"),
         (b"enrol,test\na,b\n", "no score column"),
         (b"enrol,test,sc,cosine\na,b,1,1\n", "columns 'sc' and 'cosine' may both be score; say"),
@@ -100,9 +100,11 @@ def test_files_that_are_no_list_of_trials(read, text, match):
 
 
 def test_tables_in_python_that_are_no_list_of_trials(read):
-    refused(read, {"enrol": ["a"], "test": ["b", "c"], "score": [1.0]}, "columns of one length")
+    refused(
+        read, {"enrol": ["a"], "test": ["b", "c"], "score": [1.0]}, "columns of the same length"
+    )
     refused(read, 7, "type int is not a table; give a path, a dataframe or a mapping of arrays")
-    refused(read, {"enrol": [], "test": [], "score": []}, "scores: contains no trial")
+    refused(read, {"enrol": [], "test": [], "score": []}, "scores: contains no trials")
     rows = {"enrol": ["a/1"], "test": ["b/1"], "score": [float("nan")]}
     refused(read, rows, "scores, row 1, column 'score': 'nan' is not a score")
 
@@ -195,7 +197,9 @@ def test_distances_are_negated(read, csv, rows, plain):
 
 def test_no_trial_left(read):
     refused(
-        read, "enrol,test,score\na/1,b/1,\n", "no trial is left to audit; of 1 rows 1 have no score"
+        read,
+        "enrol,test,score\na/1,b/1,\n",
+        "no trials are left to audit; of 1 rows 1 have no score",
     )
 
 

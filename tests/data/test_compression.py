@@ -36,7 +36,7 @@ def test_whole(write, name):
 @pytest.mark.parametrize("share", [0.9, 0.5])
 def test_cut_off(write, name, share):
     data = PACKED[name][: int(share * len(PACKED[name]))]
-    with pytest.raises(DataError, match=f"x: the {name} file ends too early, so it is truncated"):
+    with pytest.raises(DataError, match=f"x: the {name} file is truncated"):
         read_content(write("x", data))
 
 

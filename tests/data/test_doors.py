@@ -254,7 +254,7 @@ def test_ids_cut_within_a_name_are_told_from_whole_ones(write, cut, message):
     ]
     scores = write("scores", lines(f"{e} {t} 0.5" for e, t in pairs))
     people = {"speaker": ["anna", "bob"], "gender": ["f", "m"]}
-    with pytest.raises(ParivoxError, match="as SpeechBrain cuts ids; write them whole") as error:
+    with pytest.raises(ParivoxError, match="as in output of SpeechBrain") as error:
         pv.audit(scores, utterances=table, speakers=people, by="gender")
     assert message in str(error.value)
     rows = [(f"{e[0]}/{e}", f"{t[0]}/{t}") for e, t in (utterances[:2], utterances[2:])]
@@ -276,7 +276,7 @@ def test_speakers_cut_within_their_names_are_told_from_whole_ones(write):
 def test_people_without_enrolments_may_be_enrolled_as_themselves(write):
     rows = [f"{e[:4]},{t},{s}" for e, t, _, s in TRIALS if "/0.wav" in e]
     path = write("scores.csv", lines(["enrol_speaker,test,score", *rows]))
-    assert "where people are enrolled once, as themselves, enrol=enrol_speaker" in refused(path)
+    assert "if each speaker is enrolled once, enrol=enrol_speaker" in refused(path)
     audit = pv.audit(
         path, speakers=PEOPLE, by="gender", columns={"enrol": "enrol_speaker"}, intervals=False
     )
@@ -287,7 +287,7 @@ def test_a_manifest_of_recordings_is_no_list_of_pairs(write):
     manifest = write(
         "nemo.json", lines(json.dumps({"audio_filepath": e, "label": 1}) for e, *_ in TRIALS)
     )
-    assert "it describes recordings, not pairs; give it as utterances" in refused(
+    assert "this table describes recordings, not pairs: give it with utterances" in refused(
         write("scores.jsonl", objects()), trials=manifest
     )
 
@@ -332,12 +332,14 @@ def test_a_pair_of_three_files_is_refused_with_its_row(write):
     message = refused(
         write("scores", objects()), trials=write("p.json", lines(map(json.dumps, pairs)))
     )
-    assert "p.json, row 2: has several audio_filepath where a pair has two; write a line" in message
+    assert (
+        "p.json, row 2: has several audio_filepath where a pair has two; write one line" in message
+    )
 
 
 def test_a_line_that_was_cut_off_is_told_without_numbers(write):
     message = refused(write("scores", objects()[:-20]))
-    assert message.endswith("; repair or remove it")
+    assert message.endswith("; repair or remove the row")
 
 
 def test_a_channel_that_is_counted_from_another_number_is_told(write):
@@ -406,7 +408,7 @@ def test_a_data_folder_audits_by_all_that_it_tells(kaldi, proposed):
         assert apart.groups.to_dict() == gender_audit.groups.to_dict()
     language_audit = pv.audit(kaldi / "scores", utterances=kaldi / "data", by="lang", **tables)
     assert {row["group"] for row in language_audit.groups} >= {"de", "fr"}
-    with pytest.raises(ParivoxError, match="speakers=FILE, as which Kaldi's folder may be given"):
+    with pytest.raises(ParivoxError, match="speakers=FILE; the Kaldi folder can also be given"):
         pv.audit(kaldi / "scores", utterances=kaldi / "data", by="gender", **tables)
 
 
@@ -434,9 +436,13 @@ def test_a_data_folder_is_what_lists_are_built_of(kaldi, parivox):
     ("file", "content", "message"),
     [
         ("utt2spk", None, "is a folder without utt2spk"),
-        ("utt2spk", "\n", "utt2spk: contains no row; give one with a line for each utterance"),
-        ("spk2gender", "", "spk2gender: contains no row; give one with a line for each speaker"),
-        ("spk2gender", None, "give a table of speakers in its place"),
+        ("utt2spk", "\n", "utt2spk: contains no rows; give a file with a line for each utterance"),
+        (
+            "spk2gender",
+            "",
+            "spk2gender: contains no rows; give a file with a line for each speaker",
+        ),
+        ("spk2gender", None, "give a speaker table instead"),
         ("utt2spk", "id00-v-0\n", "utt2spk: line 1: has fewer than 2 fields"),
         ("utt2spk", "id00-v-0 id00\n", "are not in data"),
         (
@@ -505,7 +511,7 @@ def test_files_of_kaldi_that_tell_no_speakers_ask_for_their_folder(kaldi):
             pv.audit(kaldi / "scores", utterances=folder / name, trials=kaldi / "trials")
         (inspected_file,) = inspect(folder / name).files
         assert inspected_file.own == "a file of Kaldi's"
-        assert inspected_file.problems[0].endswith(f"; give the folder, as utterances {folder}")
+        assert inspected_file.problems[0].endswith(f"; give the folder with utterances {folder}")
     (folder / "text").write_text("utterance speaker\na b\n")
     assert not inspect(folder / "text").files[0].problems
 
@@ -536,7 +542,7 @@ def test_a_table_without_a_header_is_grouped_by_nothing(write):
 def test_a_pickle_is_refused_with_the_safe_way(write):
     path = write("embeddings.pkl", pickle.dumps({"id00@v@0.wav": [0.5, 0.25]}))
     for message in (inspect(path).files[0].problems[0], refused(path)):
-        assert "may run code when it is opened, so it is not; save embeddings as ids" in message
+        assert "may run code when opened, so it is not read; save embeddings as ids" in message
         assert 'numpy.savez(FILE, ids=[one.replace("@", "/") for one in all], ' in message
 
 

@@ -91,14 +91,23 @@ def test_a_byte_far_down_decides(write):
     [
         (
             b"id,n\na,x\x8f\x8fx\x81\x81x\n",
-            "row 2: byte 0x8f is not UTF-8, and no other encoding that was tried makes words",
+            "row 2: byte 0x8f is not UTF-8, and no other encoding that was tried gives readable",
         ),
-        (PEOPLE.encode() + b"d,Jos\xe9\n", "row 5: byte 0xe9 is not UTF-8, as other parts are; sa"),
-        (codecs.BOM_UTF8 + b"id\nJos\xe9\n", "row 2: byte 0xe9 is not UTF-8, as other parts are"),
-        (PEOPLE.encode("utf-16")[:-1], "row 4: is not text in UTF-16-LE, though .* may be cut off"),
+        (
+            PEOPLE.encode() + b"d,Jos\xe9\n",
+            "row 5: byte 0xe9 is not UTF-8, although other parts are; sa",
+        ),
+        (
+            codecs.BOM_UTF8 + b"id\nJos\xe9\n",
+            "row 2: byte 0xe9 is not UTF-8, although other parts are",
+        ),
+        (
+            PEOPLE.encode("utf-16")[:-1],
+            "row 4: is not text in UTF-16-LE, although .* may be truncated",
+        ),
         (
             codecs.BOM_UTF16_BE + b"\x00i\x00\n\xd8\x00\x00i\x00d",
-            "row 2: is not text in UTF-16-BE, though the file begins as such",
+            "row 2: is not text in UTF-16-BE, although the file begins in this encoding",
         ),
         (b"id,n\na,\xe9\x02\n", "is neither text nor Parquet, Arrow or XLSX; save it in one"),
         (codecs.BOM_UTF16_LE, "contains blank lines only"),
@@ -149,7 +158,10 @@ def test_the_decimal_comma_is_said(write):
             ["1,234", "1.234"],
             "rows 2 and 3, column 'score': '1,234' has a decimal comma and '1",
         ),
-        (["1.5", "2", "1,5"], "rows 2 and 4, .*; write all scores in one way, without separators"),
+        (
+            ["1.5", "2", "1,5"],
+            "rows 2 and 4, .*; use one decimal sign, and no thousands separators",
+        ),
         (["1.234,5", "0,5"], "row 2, column 'score': '1.234,5' is not a number"),
         (["1,234,567"], "row 2, column 'score': '1,234,567' is not a number"),
         ([",", "0,5"], "row 2, column 'score': ',' is not a number"),

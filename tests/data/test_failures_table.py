@@ -94,7 +94,7 @@ def test_any_kind_of_file(write, tmp_path, kind):
             "recording,stage\na/1,enrol\na/2,Upload\n",
             "f.csv, row 3, column 'stage': 'Upload' is not a stage; use enrol or acquire",
         ),
-        ("recording,stage\n", "f.csv: contains a header and nothing else; give a file with rows"),
+        ("recording,stage\n", "f.csv: contains only a header; give a file with rows"),
     ],
 )
 def test_bad_tables_are_told(write, text, sentence):
@@ -103,7 +103,7 @@ def test_bad_tables_are_told(write, text, sentence):
     assert sentence in str(error_info.value)
 
 
-NOPE = "is in no trial and of no known speaker"
+NOPE = "is in no trial, and its speaker is unknown"
 
 
 @pytest.mark.parametrize(
@@ -138,8 +138,7 @@ def test_a_model_cannot_fail_to_be_acquired(read, write):
     with pytest.raises(DataError) as error_info:
         read("enrol,test,score\nm1,a/2,1\nm1,b/1,0\n", models=models, failures=failures)
     assert str(error_info.value) == (
-        f"f.csv, row 2: recording 'm1' {NOPE}; it is a model of m.csv, which can fail at the stage "
-        "enrol only"
+        f"f.csv, row 2: recording 'm1' {NOPE}; use the stage enrol: this is a model of m.csv"
     )
 
 

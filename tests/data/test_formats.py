@@ -328,7 +328,9 @@ def test_standard_input_is_read_once(read, csv, rows, monkeypatch):
 
 
 def test_one_column_for_two_roles(read, csv, rows):
-    with pytest.raises(ConfigError, match="columns: 'enrol' is named for enrol and test; name"):
+    with pytest.raises(
+        ConfigError, match="columns: column 'enrol' is given for enrol and test; give"
+    ):
         read(csv(rows), columns={"enrol": "enrol", "test": "enrol"})
 
 
@@ -343,7 +345,7 @@ def test_columns_of_either_file(read, csv, rows, check_same_trials, write):
     assert by_content.n_trials == len(rows)
     assert by_content.provenance[1]["by_content"] == ["enrol", "test", "label"]
     unlike = write("t.csv", csv([(f"p{n}", f"q{n}", str(n)) for n in range(3)], header="u1,u2,y"))
-    with pytest.raises(DataError, match=r"t.csv: its columns 'u1', 'u2', 'y' have no known names"):
+    with pytest.raises(DataError, match=r"t.csv: the columns 'u1', 'u2', 'y' have no known names"):
         read(scores, trials=unlike, columns={"score": "z"})
     write("t.csv", csv([(*row[:2], row[3]) for row in rows], header="u1,u2,y"))
     with pytest.raises(DataError, match=r"scores.csv and t.csv: none has a column 'w' for label"):
@@ -497,7 +499,7 @@ def test_a_column_of_sides_that_the_user_names(read, plain):
         (
             "a a u1 0.5\na b u1 0.1\n" * 9,
             "bob-4",
-            "utterance 'u1' is of speaker 'b' here and of 'a'",
+            "utterance 'u1' has speaker 'b' here, but 'a'",
         ),
         (
             "a a u1\n" * 3,
@@ -656,10 +658,10 @@ def test_rows_of_several_files_are_told_with_their_file(read, csv, rows, write):
     with pytest.raises(DataError, match=message):
         read(files)
     files[1].write_text("enrol,test,score\n" + ",".join(rows[0][:3]) + "\n")
-    with pytest.raises(DataError, match=r"b\.csv: has no column of label, which a\.csv has; give"):
+    with pytest.raises(DataError, match=r"b\.csv: has no column for label, but a\.csv has; give"):
         read(files)
     files[1].write_text("enrol,test\n" + ",".join(rows[0][:2]) + "\n")
-    message = r"b\.csv: has no column of label and score, which a\.csv has; give"
+    message = r"b\.csv: has no column for label and score, but a\.csv has; give"
     with pytest.raises(DataError, match=message):
         read(files)
 

@@ -75,9 +75,9 @@ def test_bands_keep_their_digits():
 
 
 def test_numbers_with_underscores_are_none():
-    with pytest.raises(ConfigError, match="contains '4_0' for age, which is not a number"):
+    with pytest.raises(ConfigError, match="the value '4_0' of age is not a number"):
         groupings(["age:30"], table={**TABLE, "Age": ["4_0", "1", "2", "3", "4"]})
-    with pytest.raises(ConfigError, match="edges of bands are rising numbers"):
+    with pytest.raises(ConfigError, match="the band edges are not increasing numbers"):
         groupings(["age:1_0"])
 
 
@@ -113,13 +113,13 @@ def test_without_a_choice_every_attribute_with_2_to_50_values():
             "zzz",
             "by: unknown attribute 'zzz' .searched speakers.; available: Sex, Age, note, same",
         ),
-        ("sex+", "does not name each attribute once"),
-        ("sex+SEX", "does not name each attribute once"),
-        ("sex:1", "contains 'f' for sex, which is not a number"),
-        ("age:", "edges of bands are rising numbers"),
-        ("age:30,18", "edges of bands are rising numbers"),
-        ("age:18,x", "edges of bands are rising numbers"),
-        ("age:18,nan", "edges of bands are rising numbers"),
+        ("sex+", "names an attribute twice, or has an empty part"),
+        ("sex+SEX", "names an attribute twice, or has an empty part"),
+        ("sex:1", "the value 'f' of sex is not a number"),
+        ("age:", "the band edges are not increasing numbers"),
+        ("age:30,18", "the band edges are not increasing numbers"),
+        ("age:18,x", "the band edges are not increasing numbers"),
+        ("age:18,nan", "the band edges are not increasing numbers"),
     ],
 )
 def test_bad_groupings(attribute, match):

@@ -75,7 +75,7 @@ REFUSED_BY_MEANING = {
     "groups:\n  g:\n    a: [x, y]\n    b: [y]\n": "line 4: groups 'a' and 'b' of g both contain 'y",
     "groups:\n  g:\n    a: x\n    a: y\n": "line 4: 'a' occurs twice",
     "by: a\nby: b\n": "line 2: 'by' occurs twice",
-    "groups:\n  G: [a]\n  g: [b]\n": "'G' and 'g' are one attribute",
+    "groups:\n  G: [a]\n  g: [b]\n": "'G' and 'g' are the same attribute",
     "by: gender\ngroups:\n  gendre: [f]\n": (
         "line 3: no grouping of 'by' uses the groups of 'gendre'; did you mean 'gender'?"
     ),
@@ -89,18 +89,18 @@ REFUSED_BY_MEANING = {
 }
 REFUSED_BY_YAML = {
     "by: gender: x\n": "line 1: is not YAML (mapping values are not allowed here)",
-    "groups:\n\tgender: [f]\n": "indent with blanks, not with tabs",
+    "groups:\n\tgender: [f]\n": "indent with spaces, not with tabs",
     "by: [a\n": "line 2: is not YAML",
-    "by: >30\n": "put texts with special signs in quotes",
+    "by: >30\n": "put texts with special characters in quotes",
     "by: &a [x]\nwithin: *a\n": "line 1: contains an anchor, an alias or a tag",
     "by: *\n": "is not YAML",
     "by: !!python/object/apply:os.system [ls]\n": "line 1: contains an anchor, an alias or a tag",
     "by: !!str a\n": "contains an anchor, an alias or a tag",
     "by: a\n---\nby: b\n": "line 2: a second document starts",
     "? [a]\n: b\n": "line 1: a name is a list or mapping",
-    "by: \x07\n": r"line 1: contains '\x07'; remove it",
-    'by: "\\ud800"\n': "contains half a character",
-    "by: [[[[[[a]]]]]]\n": "lie more than 4 deep",
+    "by: \x07\n": r"line 1: contains '\x07'; remove this",
+    'by: "\\ud800"\n': "contains an incomplete character",
+    "by: [[[[[[a]]]]]]\n": "are nested more than 4 levels deep",
 }
 
 
@@ -235,7 +235,7 @@ def test_a_group_without_any_value_of_the_data_is_refused(read):
     with pytest.raises(ConfigError) as error_info:
         gender.refuse_empty_groups(["Female", "m"])
     assert str(error_info.value) == (
-        "groups.yaml: line 6: group 'women' contains no value that occurs ('f', 'F', 'female'); "
+        "groups.yaml: line 6: no value of group 'women' occurs in the data ('f', 'F', 'female'); "
         "nearest: 'Female'; correct its values, or remove the group"
     )
     with pytest.raises(ConfigError, match="nearest: '1', '2';"):

@@ -162,7 +162,7 @@ def test_decisions_without_a_header_are_told_to_need_one(write, separator):
     path = write("d.txt", rows)
     (inspection,) = pv.inspect(path).files
     assert inspection.kind == "trials"
-    with pytest.raises(pv.DataError, match="put enrol, test, decision above them") as refused:
+    with pytest.raises(pv.DataError, match="add a header: enrol, test, decision") as refused:
         pv.audit(path)
     assert inspection.problems == (str(refused.value),)
     header = separator.join(("enrol", "test", "decision"))

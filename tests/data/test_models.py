@@ -161,7 +161,7 @@ def test_leading_zeros_are_kept(write):
         ("m1 a/1 a/2\nm2\n", "m.csv, row 2: contains a model without recordings"),
         (
             "model,speaker,recording\nm1,p,r1\nm1,p,r2\nm2,q,r1\n",
-            "rows 2 and 4: recording 'r1' is of speaker 'p' in model 'm1' and of 'q' in model 'm2'",
+            "rows 2 and 4: recording 'r1' has speaker 'p' in model 'm1', but 'q' in model 'm2'",
         ),
         (
             "modelid,segmentid,side\nm,s1,a\nm,s2,c\n",
@@ -177,7 +177,7 @@ def test_leading_zeros_are_kept(write):
         ("model,speaker,recording\nm,a,\n", "m.csv, row 2, column 'recording': is empty"),
         (
             "model,speaker,recording\nm,a,a/1\nn,b,b/1\nm,b,b/2\n",
-            "rows 2 and 4: model 'm' has recordings of the speakers 'a' and 'b'; a model is one",
+            "rows 2 and 4: model 'm' has recordings of the speakers 'a' and 'b'; correct one row",
         ),
     ],
 )
@@ -209,8 +209,8 @@ def test_a_recording_of_somebody_else_is_told(read, csv, write):
     with pytest.raises(DataError) as error_info:
         read(csv([("m1", "r3", "0.9", "1")]), models=models, utterances=calls)
     assert str(error_info.value) == (
-        "m.csv, row 3: recording 'r2' of model 'm1' is of speaker 'a' here and of 'b' in row 4 of "
-        "calls.csv; correct one"
+        "m.csv, row 3: recording 'r2' of model 'm1' has speaker 'a' here, but 'b' in row 4 of "
+        "calls.csv; correct one of the two"
     )
 
 
@@ -220,8 +220,8 @@ def test_a_recording_that_begins_with_somebody_else_is_told(read, csv, write):
     with pytest.raises(DataError) as error_info:
         read(trials, models=models)
     assert str(error_info.value) == (
-        "m.csv, row 3: recording 'b/7' of model 'm1' is of speaker 'a' here, but begins with the "
-        "speaker 'b'; correct one, or state whose it is with utterances"
+        "m.csv, row 3: recording 'b/7' of model 'm1' has speaker 'a' here, but its id begins with "
+        "speaker 'b'; correct one, or name its speaker with utterances"
     )
     calls = {"utterance": ["a/2", "b/7"], "speaker": ["a", "a"]}
     assert read(trials, models=models, utterances=calls).n_trials == 1
@@ -233,8 +233,8 @@ def test_a_recording_of_somebody_else_in_the_trials_is_told(read, write):
     with pytest.raises(DataError) as error_info:
         read(text, models=models)
     assert str(error_info.value) == (
-        "m.csv, row 4: recording 'r3' of model 'm2' is of speaker 'b' here and of 'a' in "
-        "scores.csv; correct one"
+        "m.csv, row 4: recording 'r3' of model 'm2' has speaker 'b' here, but 'a' in "
+        "scores.csv; correct one of the two"
     )
 
 
@@ -258,7 +258,9 @@ def test_models_of_nist_have_the_speakers_of_their_segments(read, write):
 
 def test_segments_of_side_b_are_told_from_those_of_side_a(read, write):
     table = write("seg.csv", "segmentid,speaker\ns1,a\ns2,b\n")
-    with pytest.raises(DataError, match="they are of side b, so write 's1:b' and the like there"):
+    with pytest.raises(
+        DataError, match="write 's1:b' and so on in the table: the ids are those of side b"
+    ):
         read("modelid,segmentid,side,score\ns1,s1,b,0.5\ns1,s2,b,0.1\n", utterances=table)
 
 

@@ -102,7 +102,7 @@ def test_trials_of_nobody_are_named_in_the_first_lines(word):
 
 def test_trials_of_nobody_alone_are_refused():
     with pytest.raises(
-        parivox.DataError, match="no trial is left to audit; of 1 rows 1 are of unknown speakers"
+        parivox.DataError, match="no trials are left to audit; of 1 rows 1 are of unknown speakers"
     ):
         counted({"enrol": ["r3"], "test": ["r4"], "score": [0.5]}, utterances=recordings("nan"))
 

@@ -105,8 +105,8 @@ def test_a_table_of_recordings_is_told_where_to_give(write):
     with pytest.raises(DataError) as caught:
         read_speakers(write("s.csv", "utterance,speaker\na/1,a\na/2,a\nb/1,b\n"), id="speaker")
     assert str(caught.value).endswith(
-        "; it looks like a table of recordings, to be given as utterances; else keep one, or "
-        "make it unknown with conflicts='exclude'"
+        "; if this is a table of recordings, give it with utterances; otherwise keep one value, or "
+        "treat it as unknown with conflicts='exclude'"
     )
 
 
@@ -136,12 +136,15 @@ def test_content_hash_knows_neither_order_nor_format(tmp_path):
     ("text", "match"),
     [
         ("", "is empty"),
-        ("id,sex\n", "contains a header and nothing else"),
+        ("id,sex\n", "contains only a header"),
         ("id,id\na,b\n", "has two columns named 'id'"),
         ("id,sex\na\n", "row 2: has 1 columns?, but other rows have 2"),
-        (b"\xff\xfe\x00", "s.csv, row 1: is not text in UTF-16-LE, though the file begins as such"),
+        (
+            b"\xff\xfe\x00",
+            "s.csv, row 1: is not text in UTF-16-LE, although the file begins in this encoding",
+        ),
         (b"id,sex\na,f\nb,\x9d\n", "s.csv, row 3: byte 0x9d is not UTF-8, and "),
-        (b"id,sex\ra,f\rb,m\r", "its lines end in CR alone, as on old Macs"),
+        (b"id,sex\ra,f\rb,m\r", "its lines end in CR only, as on old Macs"),
     ],
 )
 def test_bad_tables(write, text, match):
@@ -209,5 +212,5 @@ def test_ids_that_a_spreadsheet_rewrote_are_named_and_not_repaired(
 
 def test_other_ids_are_not_blamed_on_a_spreadsheet(read, csv):
     people = read_speakers({"id": ["7", "MARS", "1x05", "z"], "sex": list("fmfm")})
-    with pytest.raises(DataError, match="add them to it, check case and spelling"):
+    with pytest.raises(DataError, match="add the speakers, check case and spelling"):
         read(csv([("08/1", "z/1", "0.5", "0"), ("MARS1/1", "7/1", "0.5", "0")]), people=people)

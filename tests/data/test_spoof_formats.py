@@ -151,7 +151,7 @@ def test_a_spoofed_recording_is_in_no_bona_fide_trial():
     table["test_speaker"] += ["LA_0007"]
     table["score"] += [0.75]
     table["label"] += ["target"]
-    with pytest.raises(DataError, match="'w' is spoofed, and is in a bona fide trial, too"):
+    with pytest.raises(DataError, match="'w' is spoofed, but also occurs in a bona fide trial"):
         read(table, speakers=read_speakers(PEOPLE))
     kept = read(table, speakers=read_speakers(PEOPLE), conflicts="exclude")
     assert (kept.n_trials, kept.n_spoof) == (3, 1)

@@ -208,7 +208,9 @@ def test_hidden_sheets_are_no_choice_unless_they_are_the_only_one(book, read, re
     notes["A2"], notes["B1"], notes["B2"] = "a", "b", "c"
     assert read(book)[2]["sheet"] == "Notes"
     filled(book, PEOPLE, title="New")
-    refused(book, "sheets 'Notes' and 'New' may both be the table; delete one, or save the one as")
+    refused(
+        book, "sheets 'Notes' and 'New' may both be the table; delete one, or save the right one as"
+    )
 
 
 def test_a_table_of_one_column_counts_where_there_is_no_wider_one(book, read):
@@ -257,9 +259,9 @@ def test_a_header_of_two_levels_is_refused(book, refused):
             [("id", "sex"), ("a", "f"), ("b", "m", "a", "remark", "beside"), ("c", "f")],
             "sheet 'People': cell C3 contains 'a', but column C has no name in row 1, which is",
         ),
-        ([("Participants",), ("id", "sex", "age")], "contains a header and nothing else"),
-        ([("id", "sex")], "contains a header and nothing else"),
-        ([], "is a workbook with empty sheets"),
+        ([("Participants",), ("id", "sex", "age")], "contains only a header"),
+        ([("id", "sex")], "contains only a header"),
+        ([], "is a workbook in which all sheets are empty"),
         (
             [("id", "n"), ("a", "=1+1")],
             "sheet 'People': cell B2 contains a formula without a value; o",
@@ -313,7 +315,7 @@ def test_a_workbook_without_openpyxl_is_told_apart_from_what_is_none(write, monk
 @pytest.mark.slow
 def test_a_damaged_workbook_is_named(write):
     for data, match in {
-        plain(HEADER + ROW)[:-30]: "p: cannot be read as XLSX .* it may be truncated, so copy",
+        plain(HEADER + ROW)[:-30]: "p: cannot be read as XLSX .* copy or save the file again",
         plain(HEADER + "<row>"): "p: cannot be read as XLSX",
         plain(HEADER + '<row><c t="s"><v>7</v></c></row>'): "p: cannot be read as XLSX",
         plain(HEADER + ROW + '<row r="2"><c><v>1</v></c></row>'): "row 2 of sheet 'S' occurs twice",
@@ -333,9 +335,7 @@ def test_a_workbook_too_large_is_named(write, monkeypatch):
     monkeypatch.setattr(xlsx, "MAX_UNPACKED_BYTES", 1 << 20)
     bomb = plain(HEADER + " " * (3 << 20) + ROW)
     assert len(bomb) < 10_000
-    with pytest.raises(
-        DataError, match="p: takes 3 MiB once unpacked, where a workbook may take 1"
-    ):
+    with pytest.raises(DataError, match="p: has 3 MiB when unpacked; the limit for workbooks is 1"):
         read_table(write("p", bomb), "speakers")
 
 

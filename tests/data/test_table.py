@@ -135,7 +135,7 @@ def test_filter_takes_a_value_several_or_none(values, groups):
         ({"trials": "3"}, "the column contains whole numbers"),
         ({"group": []}, "give at least one value"),
         ({"grup": "f"}, "did you mean 'group'"),
-        ({"group": ["f", "w"]}, "group='w': no row has it; available: f, m, x"),
+        ({"group": ["f", "w"]}, "group='w': no row has this value; available: f, m, x"),
     ],
 )
 def test_filter_refuses_what_no_row_can_have(values, message):

@@ -138,7 +138,7 @@ def test_a_rule_decides_scores_of_one_system_alone(shifted):
     with pytest.raises(pv.ConfigError, match="several systems cannot share thresholds"):
         pv.audit({"A": trials, "B": trials}, **options)
     decided = trials.with_columns(decision=pl.lit("accept"))
-    with pytest.raises(pv.ConfigError, match="contains its own decisions or thresholds"):
+    with pytest.raises(pv.ConfigError, match="already contains decisions or thresholds"):
         pv.audit(decided, **options)
 
 

@@ -151,7 +151,7 @@ def bad(folder, name, data):
 @pytest.mark.parametrize(
     ("name", "data", "words"),
     [
-        ("e.pkl", b"cos\nsystem\n(S'touch x'\ntR.", "may run code when it is opened, so it is not"),
+        ("e.pkl", b"cos\nsystem\n(S'touch x'\ntR.", "may run code when opened, so it is not read"),
         ("e.pt", b"PK", "may run code"),
         ("e.csv", "a,1\n", r"is not of a known kind; embeddings are in \.npy"),
         ("e.npy", b"", "is not an array of numbers and text"),

@@ -587,7 +587,7 @@ def test_what_shards_cannot_answer_is_refused_when_planning(lists, tmp_path, opt
 def test_files_of_one_list_have_the_same_columns(lists, tmp_path):
     pl.read_parquet(lists / "day1.parquet").drop("label").write_parquet(tmp_path / "day1.parquet")
     files = str(lists / "day0.parquet"), str(tmp_path / "day1.parquet")
-    with pytest.raises(DataError, match=r"day1\.parquet: has no column of label, which .*day0"):
+    with pytest.raises(DataError, match=r"day1\.parquet: has no column for label, but .*day0"):
         plan(files, out=tmp_path / "r", speakers=str(lists / "s.csv"), by="gender")
     frame = pl.read_parquet(lists / "day1.parquet").with_columns(device=pl.lit("phone"))
     frame.write_parquet(tmp_path / "day1.parquet")
@@ -595,9 +595,7 @@ def test_files_of_one_list_have_the_same_columns(lists, tmp_path):
         {"by": ["gender", "device"]},
         {"by": "gender", "only": ["device=phone"]},
     ):
-        with pytest.raises(
-            DataError, match=r"day0\.parquet: has no column of device, which .*day1"
-        ):
+        with pytest.raises(DataError, match=r"day0\.parquet: has no column for device, but .*day1"):
             plan(files, out=tmp_path / "r", speakers=str(lists / "s.csv"), **grouping_options)
     assert not (tmp_path / "r").exists()
 

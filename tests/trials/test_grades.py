@@ -114,7 +114,7 @@ def test_columns_of_the_trials_say_yes_or_no_or_are_in_bands():
 
 def test_a_column_of_the_trials_that_says_neither_is_refused():
     trials = {"enrol": ["a/x/1"], "test": ["b/y/1"], "channel": ["radio"]}
-    with pytest.raises(pv.ConfigError, match="write yes or no"):
+    with pytest.raises(pv.ConfigError, match=r"write yes \(shared\) or no"):
         graded(trials, grade_by="channel")
 
 

@@ -125,7 +125,7 @@ class Bands:
             if cell is not None and math.isnan(parsed):
                 name = attribute_text.rpartition(":")[0]
                 msg = (
-                    f"{attribute_text}: {table_name} contains {cell!r} for {name}, which is not a "
+                    f"{attribute_text}: in {table_name}, the value {cell!r} of {name} is not a "
                     "number"
                 )
                 hint = f"use {name} without bands"
@@ -154,8 +154,8 @@ def parse_by(text: str, option: str = "--by") -> list[Attribute]:
     if not all(attribute_texts) or len({text_part.lower() for text_part in attribute_texts}) < len(
         attribute_texts
     ):
-        msg = f"{option} {text!r} does not name each attribute once"
-        hint = "write it like gender+nationality"
+        msg = f"{option} {text!r} names an attribute twice, or has an empty part"
+        hint = "name each attribute once, as in gender+nationality"
         raise ConfigError(msg, hint)
     return [parse_attribute(text_part, option) for text_part in attribute_texts]
 
@@ -205,10 +205,10 @@ def parse_attribute(text: str, option: str = "--by") -> Attribute:
         finite_number(end.strip()) if "," not in end else math.nan for end in edge_text.split(",")
     )
     if any(math.isnan(e) for e in edges) or any(a >= b for a, b in pairwise(edges)):
-        msg = f"{option} {text}: edges of bands are rising numbers, for example {name}:18,30,60"
+        msg = f"{option} {text}: the band edges are not increasing numbers, as in {name}:18,30,60"
         hint = ""
         if all(math.isnan(edge) for edge in edges):
-            hint = f"if {text!r} is the name of a column, rename it"
+            hint = f"correct the edges or, if {text!r} is the name of a column, rename the column"
         raise ConfigError(msg, hint)
     head = text[: len(text) - len(remaining)]
     ends_text = ",".join(end.strip() for end in edge_text.split(","))

@@ -169,7 +169,7 @@ def _columns_of_roles(
         if role not in ROLE_NAMES:
             known = ", ".join((*ROLE_NAMES, *_ROLE_ALIASES, UNKNOWN_WORDS))
             msg = f"--columns: {role!r} is not a role of searches"
-            hint = f"known are {known}"
+            hint = f"choose from {known}"
             raise ConfigError(msg, hint)
         if column not in names:
             msg = f"{name}: has no column {column!r} for {role}"
@@ -212,7 +212,7 @@ class _Rows:
         for role in needed:
             if role not in columns:
                 found = ", ".join(column for column in rows.columns if column != "row")
-                msg = f"{name}: has no column of {role} (found: {found})"
+                msg = f"{name}: has no column for {role} (found: {found})"
                 hint = f"name it with --columns {role}=..."
                 raise DataError(msg, hint)
         self._refuse(self.rows["search"].fill_null("") == "", "search", "name the search")
@@ -264,7 +264,7 @@ class _Rows:
         if search.size > len(ids):
             repeated = self.rows.filter(self.rows["search"].is_duplicated())
             place = location(self.name, repeated["row"][1], self.columns["search"])
-            msg = f"{place}: {repeated['search'][1]!r} has been decided above"
+            msg = f"{place}: an earlier row already decides search {repeated['search'][1]!r}"
             hint = "give one row for each search"
             raise DataError(msg, hint)
         predicted = self.rows["predicted_speaker"].fill_null("")
@@ -298,7 +298,7 @@ class _Rows:
                 f"{self.name}: has no column 'gallery', but {self.gallery.source} has "
                 f"{len(self.gallery.names)} galleries"
             )
-            hint = "add it, with the gallery of each search"
+            hint = "add this column, with the gallery of each search"
             raise DataError(msg, hint)
         table = rows.select("search", "speaker", "gallery").unique().sort("search")
         repeated = table["search"].is_duplicated()
@@ -343,7 +343,7 @@ class _Rows:
                 f"{location(self.name, row, self.columns[role])}: {name!r} is not in the gallery "
                 f"({self.gallery.source})"
             )
-            hint = "add the person there, or remove the row"
+            hint = "add the person to the gallery, or remove the row"
             raise DataError(msg, hint)
 
     def _check_repeated(
@@ -357,7 +357,7 @@ class _Rows:
             entry = entries.row(int(repeated[0]), named=True)
             msg = (
                 f"{location(self.name, entry['row'], self.columns['candidate'])}: "
-                f"{entry['candidate']!r} is twice on the list of search {entry['search']!r}"
+                f"{entry['candidate']!r} occurs twice in the list of search {entry['search']!r}"
             )
             hint = "keep one row, or name the models of each person in the gallery"
             raise DataError(msg, hint)
@@ -374,7 +374,7 @@ class _Rows:
         order = np.lexsort((rank, search))
         same_search = np.diff(search[order]) == 0
         for is_wrong, problem in (
-            (np.diff(rank[order]) == 0, "occurs twice on the list of search"),
+            (np.diff(rank[order]) == 0, "occurs twice in the list of search"),
             (np.diff(score[order]) > 0, "has a higher score than the rank before it in search"),
         ):
             wrong = np.flatnonzero(same_search & is_wrong)
@@ -384,7 +384,7 @@ class _Rows:
                     f"{location(self.name, entry['row'], self.columns['rank'])}: rank "
                     f"{entry['rank']} {problem} {entry['search']!r}"
                 )
-                hint = "correct ranks or scores"
+                hint = "correct the ranks or the scores"
                 raise DataError(msg, hint)
 
     def _refuse(
@@ -432,14 +432,14 @@ def _highest_of_each(
 def _scored_pairs(scanned: Scan, gallery: Gallery, *, are_distances: bool) -> pl.DataFrame:
     """Return the rows of a full score list, with the number of each enrolled person."""
     if len(gallery.names) > 1:
-        msg = f"{scanned.name}: a full score list does not tell which gallery each search is of"
-        hint = "give candidate lists with a column gallery"
+        msg = f"{scanned.name}: a full score list does not name the gallery of each search"
+        hint = "give candidate lists with a column 'gallery'"
         raise DataError(msg, hint)
     for role in ("enrol", "test", "score"):
         if role not in scanned.columns:
             msg = (
-                f"{scanned.name}: has neither candidates nor a column of {role}"
-                f"{scanned.found_columns_text}"
+                f"{scanned.name}: has neither candidates nor a column for "
+                f"{role}{scanned.found_columns_text}"
             )
             hint = f"name it with --columns {role}=..."
             raise DataError(msg, hint)
@@ -459,14 +459,14 @@ def _scored_pairs(scanned: Scan, gallery: Gallery, *, are_distances: bool) -> pl
     if len(wrong):
         place = scanned.location(rows["row"][wrong[0]], "score")
         msg = f"{place}: {rows['score'][wrong[0]]!r} is not a number"
-        hint = "give the score"
+        hint = "correct the score"
         raise DataError(msg, hint)
     person = gallery.person_positions(rows["enrol"])
     if (person < 0).any():
         first = int(np.flatnonzero(person < 0)[0])
         place = scanned.location(rows["row"][first], "enrol")
         msg = f"{place}: {rows['enrol'][first]!r} is not in the gallery ({gallery.source})"
-        hint = "add the person there, or name the models in its column model"
+        hint = "add the person to the gallery, or name the models in its column 'model'"
         raise DataError(msg, hint)
     return rows.with_columns(
         score=-score if are_distances else score, person=pl.Series(person, dtype=pl.Int64)
@@ -502,15 +502,15 @@ def _full_scores(
     is_complete = np.bincount(search, minlength=len(ids)) == len(gallery.persons)
     if n_missing and conflicts == "error":
         missing = ids[int(np.flatnonzero(~is_complete)[0])]
-        have = "pair of a probe and an enrolled person has no score, that"
+        have = "pair of a probe and an enrolled person has no score, namely that"
         if n_missing > 1:
-            have = "pairs of a probe and an enrolled person have no score, the first"
+            have = "pairs of a probe and an enrolled person have no score, for example those"
         msg = f"{scanned.name}: {n_missing:,} {have} of probe {missing!r}"
-        hint = "complete the list, or leave these searches out with --conflicts exclude"
+        hint = "complete the score list, or exclude these searches with --conflicts exclude"
         raise DataError(msg, hint)
     if not is_complete.any():
         msg = f"{scanned.name}: no probe has a score with every enrolled person"
-        hint = "complete the list"
+        hint = "complete the score list"
         raise DataError(msg, hint)
     kept_entries = is_complete[search]
     new_number = np.cumsum(is_complete) - 1
@@ -553,7 +553,7 @@ def _probe_speakers(
         )
         return tuple(_known_speakers(named["test_speaker"], nobody).to_list())
     if utterances is None:
-        msg = f"{name}: does not tell who speaks in the probes"
+        msg = f"{name}: does not name the speakers of the probes"
         hint = "give --utterances with columns utterance and speaker, or a column test_speaker"
         raise DataError(msg, hint)
     speakers = read_utterances(utterances).speakers(probes, name)

@@ -144,7 +144,7 @@ class RequestedColumns:
             if role not in {*ALIASES, *CELL_WORDS}:
                 known_names = ", ".join((*ALIASES, *CELL_WORDS))
                 msg = f"--columns: {role!r} is not a role or word"
-                hint = f"known are {known_names}"
+                hint = f"choose from {known_names}"
                 raise ConfigError(msg, hint)
         cell_words = {word: text for word, text in self.by_role.items() if word in CELL_WORDS}
         column_roles = {role: name for role, name in self.by_role.items() if role not in CELL_WORDS}
@@ -155,8 +155,8 @@ class RequestedColumns:
             roles = [role for role, role_column in self.by_role.items() if role_column == column]
             if len(roles) > 1 and not set(roles) <= _CUSTOMER_ROLES:
                 role_names = " and ".join(roles)
-                msg = f"--columns: {column!r} is named for {role_names}"
-                hint = "name a column for each of them"
+                msg = f"--columns: column {column!r} is given for {role_names}"
+                hint = "give each role its own column"
                 raise ConfigError(msg, hint)
 
 
@@ -211,7 +211,7 @@ def _aliased_position(
     if len(exact or matches) > 1:
         candidates = " and ".join(repr(names[i]) for i in (exact or matches)[:2])
         msg = f"{source}: columns {candidates} may both be {role}"
-        hint = f"say which with --columns {role}=..."
+        hint = f"choose one with --columns {role}=..."
         raise DataError(msg, hint)
     return {role: (exact or matches)[0]} if matches else {}
 
@@ -222,7 +222,7 @@ def _named_score_position(names: Sequence[str], free: Iterable[int], source: str
     if len(matches) > 1:
         candidates = " and ".join(repr(names[i]) for i in matches[:2])
         msg = f"{source}: columns {candidates} may both be the score"
-        hint = f"say which with --columns score={names[matches[0]]}"
+        hint = f"choose one, for example --columns score={names[matches[0]]}"
         raise DataError(msg, hint)
     return {"score": matches[0]} if matches else {}
 

@@ -68,13 +68,13 @@ def read_countermeasure_scores(source: Any) -> CountermeasureScores:
     wrong = scores.filter(pl.col("score").is_null() | pl.col("score").is_nan())
     if wrong.height:
         msg = f"{name}, column {roles['score']!r}: {wrong['text'][0]!r} is not a score"
-        hint = "correct it"
+        hint = "correct the score"
         raise DataError(msg, hint)
     scores = scores.select("utterance", "score").unique(maintain_order=True)
     repeated = scores.filter(pl.col("utterance").is_duplicated())
     if repeated.height:
         msg = f"{name}: {repeated['utterance'][0]!r} has two scores"
-        hint = "keep one"
+        hint = "keep one score"
         raise DataError(msg, hint)
     if not scores.height:
         msg = f"{name}, column {roles['score']!r}: contains no scores"
@@ -92,6 +92,6 @@ def _roles(columns: Sequence[str], name: str) -> dict[str, str]:
     for column, role in ((utterance, "utterance"), (score, "cm-score")):
         if not column:
             msg = f"{name}: has no column {role!r}"
-            hint = "name it so"
+            hint = "rename or add the column"
             raise DataError(msg, hint)
     return {"utterance": utterance, "score": score}

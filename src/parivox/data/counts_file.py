@@ -220,7 +220,7 @@ def _read_header(file: Path | io.BytesIO, name: str, kind: str) -> tuple[dict[st
     except (*ENGINE_ERRORS, IndexError, RecursionError) as error:
         raise damaged_file_error(name, error_summary(error), kind) from error
     if len(keys) > 1:
-        raise damaged_file_error(name, "its metadata are of two versions", kind)
+        raise damaged_file_error(name, "its metadata belong to two versions", kind)
     if not isinstance(header, dict):
         raise damaged_file_error(name, "its metadata is not an object", kind)
     version = header.get(keys[0])
@@ -228,7 +228,7 @@ def _read_header(file: Path | io.BytesIO, name: str, kind: str) -> tuple[dict[st
     if not is_first_version and (version != VERSION or keys[0] != KEY):
         noun, _, remedy = _FILE_WORDS[kind]
         msg = (
-            f"{name}: {noun} of version {version!r}, but this Parivox reads versions "
+            f"{name}: contains {noun} of version {version!r}, but this Parivox reads "
             f"{counts_file_v1.VERSION!r} and {VERSION!r}"
         )
         hint = f"update Parivox, or {remedy}"
@@ -261,7 +261,7 @@ def _check_seal(content: SourceBytes, header: Mapping[str, Any], kind: str) -> N
     for piece in (view[:start], _UNSEALED.encode(), view[start + len(seal) :]):
         digest.update(piece)
     if digest.hexdigest().encode() != seal:
-        raise damaged_file_error(content.name, "its bytes are not those that were written", kind)
+        raise damaged_file_error(content.name, "its content has changed since it was written", kind)
 
 
 def _check_cells(frame: pl.DataFrame, name: str, kind: str) -> None:
@@ -293,7 +293,7 @@ def damaged_file_error(name: str, problem: str, kind: str) -> DataError:
     """What is said of a file of counts that lacks what it must contain."""
     _, expected, remedy = _FILE_WORDS[kind]
     msg = f"{name}: does not contain {expected} ({problem})"
-    hint = f"copy it or {remedy}"
+    hint = f"copy the file again, or {remedy}"
     return DataError(msg, hint)
 
 
@@ -337,14 +337,14 @@ def check_output(path: str | os.PathLike[str], *, kind: str = SCORE_COUNTS) -> P
                 hint = "name a file, for example day1.counts"
                 raise ConfigError(msg, hint)
             if counts_kind(out) != kind:
-                msg = f"--out {text}: exists and does not contain {noun}"
+                msg = f"--out {text}: already exists and does not contain {noun}"
                 hint = "name a new file"
                 raise ConfigError(msg, hint)
         if text and out.parent.is_dir() and os.access(out.parent, os.W_OK | os.X_OK):
             return out
     except (OSError, ValueError) as error:
         raise write_error(option_text, error) from error
-    reason = f"{out.parent} is not a folder that can be written" if text else "names no file"
+    reason = f"{out.parent} is not a folder that can be written" if text else "does not name a file"
     raise write_error(option_text, PermissionError(reason))
 
 
@@ -353,8 +353,8 @@ def check_both_counts(path: str | os.PathLike[str]) -> tuple[Path, Path]:
     out = check_output(path)
     speaker_counts_path = out.with_suffix(".tally")
     if speaker_counts_path == out:
-        msg = f"--out {out}: is the name of the file of speaker counts"
-        hint = "give another, for example day1.counts"
+        msg = f"--out {out}: is also the name of the speaker counts file"
+        hint = "give another name, for example day1.counts"
         raise ConfigError(msg, hint)
     return out, check_output(speaker_counts_path, kind=SPEAKER_COUNTS)
 

@@ -305,7 +305,7 @@ def python_encoding(name: str) -> str:
     except (LookupError, ValueError, TypeError, UnicodeError):
         codec = None
     if codec is None or codec.name in _NO_TEXT_CODECS:
-        msg = f"--encoding {name!r} is not an encoding of text that Python knows"
+        msg = f"--encoding {name!r} is not a text encoding that Python supports"
         hint = f"give a name such as {', '.join(list(ENCODINGS)[:2])}, gbk or utf-8"
         raise ConfigError(msg, hint)
     return codec.name

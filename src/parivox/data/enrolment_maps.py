@@ -67,7 +67,10 @@ def read_enrolment_map(
     if (n_recordings == 0).any():
         row = table.filter(n_recordings == 0)["row"][0]
         msg = f"{content.name}, row {row}: contains a model without recordings"
-        hint = "write its recordings after it, or give a table with the columns model and recording"
+        hint = (
+            "write the recordings after the model, or give a table with the columns model and "
+            "recording"
+        )
         raise DataError(msg, hint)
     are_pairs = bool((n_recordings == 1).all())
     table = table.explode("recording")

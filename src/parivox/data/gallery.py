@@ -73,7 +73,7 @@ def read_gallery(source: Any) -> Gallery:
     if not person:  # one column of another name may be a list of persons without a header
         found = ", ".join(columns.values())
         msg = f"{name}: has no column 'person' (found: {found})"
-        hint = "call the column of enrolled persons so, or add a header line person"
+        hint = "name the column of enrolled persons 'person', or add a header line: person"
         raise DataError(msg, hint)
     roles = {"person": person}
     roles |= {role: columns[role] for role in ("gallery", "model") if role in columns}
@@ -102,8 +102,8 @@ def _gallery_of(
     if is_nobody.any() or not rows.height:
         row = rows["row"][is_nobody.arg_max() or 0] if rows.height else 1
         word = rows["person"][is_nobody.arg_max() or 0] if rows.height else ""
-        msg = f"{name}, row {row}: {word or ''!r} is no enrolled person"
-        hint = "name one, or remove it"
+        msg = f"{name}, row {row}: {word or ''!r} does not name an enrolled person"
+        hint = "name the person, or remove the row"
         raise DataError(msg, hint)
     persons = tuple(rows["person"].unique().sort().to_list())
     person = np.searchsorted(np.array(persons, dtype=object), rows["person"].to_numpy())
@@ -132,15 +132,17 @@ def _person_of_model(rows: pl.DataFrame, name: str, roles: Mapping[str, str]) ->
     repeated = models.filter(models["model"].is_duplicated()).sort("model", "person")
     if repeated.height:
         model, first_person = repeated.row(0)
-        msg = f"{name}: model {model!r} is of {first_person!r} and of {repeated['person'][1]!r}"
-        hint = "name models differently"
+        msg = (
+            f"{name}: model {model!r} belongs to {first_person!r} and to {repeated['person'][1]!r}"
+        )
+        hint = "give each model a different name"
         raise DataError(msg, hint)
     is_of_other = models["model"].is_in(rows["person"].implode()) & (
         models["model"] != models["person"]
     )
     if is_of_other.any():
         model, person = models.filter(is_of_other).sort("model").row(0)
-        msg = f"{name}: model {model!r} of {person!r} is named like another person"
-        hint = "name models differently"
+        msg = f"{name}: model {model!r} of {person!r} has the name of another person"
+        hint = "give each model a different name"
         raise DataError(msg, hint)
     return dict(models.iter_rows())

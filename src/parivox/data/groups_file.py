@@ -98,8 +98,8 @@ class GroupDefinition:
             if present.isdisjoint(group_values):
                 similar = _similar_names(group_values, values) or values
                 msg = (
-                    f"{self.locations.get(name, 'groups')}: group {name!r} contains no value that "
-                    f"occurs ({_listed(group_values)}); nearest: "
+                    f"{self.locations.get(name, 'groups')}: no value of group {name!r} occurs in "
+                    f"the data ({_listed(group_values)}); nearest: "
                     f"{_listed(similar) or 'there is none'}"
                 )
                 hint = "correct its values, or remove the group"
@@ -209,9 +209,9 @@ def _definitions(entries: Mapping[str, YamlNode]) -> dict[str, GroupDefinition]:
         )
         msg = (
             f"{node.location}: {second_name!r} and "
-            f"{by_plain_name[_plain_attribute(second_name)]!r} are one attribute"
+            f"{by_plain_name[_plain_attribute(second_name)]!r} are the same attribute"
         )
-        hint = "join the two"
+        hint = "merge the two entries"
         raise ConfigError(msg, hint)
     others_of: dict[str, str] = {}
     for attribute, node in others.items():
@@ -221,7 +221,7 @@ def _definitions(entries: Mapping[str, YamlNode]) -> dict[str, GroupDefinition]:
             raise ConfigError(msg, hint)
         if _plain_attribute(attribute) in others_of:
             msg = f"{node.location}: 'others' names {attribute!r} twice"
-            hint = "keep one"
+            hint = "keep one of the two entries"
             raise ConfigError(msg, hint)
         if not isinstance(node.content, str) or not node.content:
             msg = f"{node.location}: 'others' of {attribute!r} is not text"
@@ -255,7 +255,7 @@ def _definition(attribute: str, node: YamlNode, others: str | None) -> GroupDefi
                     f"{name!r} of {attribute} "
                     f"both contain {value!r}"
                 )
-                hint = "keep it in one"
+                hint = "keep it in one group"
                 raise ConfigError(msg, hint)
             group_of_value[value] = name
     return GroupDefinition(
@@ -303,6 +303,6 @@ def _listed(texts: Iterable[str]) -> str:
 
 
 def _empty_file_error(name: str) -> ConfigError:
-    msg = f"{name}: says nothing"
+    msg = f"{name}: contains neither groups nor groupings"
     hint = "write 'groups:' with an attribute below it, or 'by:'"
     return ConfigError(msg, hint)

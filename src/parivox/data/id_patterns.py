@@ -74,11 +74,11 @@ def parse_pattern(text: str) -> IdPattern:
                 raise ConfigError(msg, hint)
     if SPEAKER not in names:
         msg = f"--utterances {text!r}: does not locate the speaker"
-        hint = "write {speaker}"
+        hint = "write {speaker} at the position of the speaker"
         raise ConfigError(msg, hint)
     if len(set(names)) < len(names) or "" in names:
         msg = f"--utterances {text!r}: contains a name twice, or empty braces"
-        hint = "name each part once"
+        hint = "give each part a name, and use each name once"
         raise ConfigError(msg, hint)
     expression = ""
     for token in _TOKENS.split(pattern):

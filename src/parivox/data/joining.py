@@ -161,11 +161,10 @@ def check_speaker_columns(
     )
     msg = (
         f"{scans[first_row['scan']].location(first_row['row'], first_row['role'])}: utterance "
-        f"{first_row['utterance']!r} is of speaker {first_row['named']!r} here and of "
-        f"{first_row['theirs']!r} "
-        f"in row {first_row['other']} of {utterances.name} ({count_text})"
+        f"{first_row['utterance']!r} has speaker {first_row['named']!r} here, but "
+        f"{first_row['theirs']!r} in row {first_row['other']} of {utterances.name} ({count_text})"
     )
-    hint = "correct one of them, or leave one of the two out"
+    hint = "correct one of the two, or leave one out"
     raise DataError(msg, hint)
 
 
@@ -284,20 +283,21 @@ def positions_of_speakers(
         headless = missing.filter(_is_in_header(missing, speakers))
         if len(headless):
             msg = (
-                f"{speakers.name}: has no header: its first row contains the speaker "
+                f"{speakers.name}: has no header: the first row contains the speaker "
                 f"{headless[0]!r}"
             )
-            hint = "add a row with column names above it"
+            hint = "add a header row with column names"
             raise DataError(msg, hint)
         remedy = _damage_of_speakers(missing, speakers, share) or (
-            "add them to it, check case and spelling, or name its id column with --id"
+            "add the speakers, check case and spelling, or name the id column with --id"
         )
         if share and 2 * len(missing) > len(distinct):
-            remedy += ". If they are ids of recordings, name their speakers with --utterances"
+            remedy += ". If these are ids of recordings, name their speakers with --utterances"
         if len(missing) <= _MAX_NOBODY_WORDS and len(distinct) > len(missing):
             words = "|".join(missing.to_list())
             remedy += (
-                f". For ids that stand for no speaker, give --columns nobody={shlex.quote(words)}"
+                ". For ids that mean an unknown speaker, give --columns "
+                f"nobody={shlex.quote(words)}"
             )
         msg = f"{name}: {listed_ids(missing, distinct, 'speakers')} are not in {speakers.name}"
         raise DataError(msg, remedy)
@@ -364,9 +364,9 @@ def missing_ids_remedy(missing: pl.Series, known: pl.Series) -> str:
         with_slashes(ids).str.replace(_FILE_ENDING, "") for ids in (missing, known)
     )
     if with_slashes(missing).is_in(with_slashes(known).implode()).all():
-        return "they differ in slashes and backslashes only, so make them alike"
+        return "make the ids alike: they differ only in slashes and backslashes"
     if missing.str.ends_with(":b").all() and missing.str.strip_suffix(":b").is_in(known).all():
-        return f"they are of side b, so write {missing[0]!r} and the like there"
+        return f"write {missing[0]!r} and so on in the table: the ids are those of side b"
 
     def path_ends(ids: pl.Series) -> list[pl.Series]:
         """The ids, each time with one folder more at most."""
@@ -378,8 +378,8 @@ def missing_ids_remedy(missing: pl.Series, known: pl.Series) -> str:
     for path_end in path_ends(missing_ids):
         is_explained |= path_end.is_in(known_ids.implode())
     if is_explained.all():
-        return "they differ from ids there by folder or ending only, so make them alike"
-    return _cut_hint(missing, known) or "add them to it"
+        return "make the ids alike: they differ from ids in the table only by folder or ending"
+    return _cut_hint(missing, known) or "add these ids to the table"
 
 
 def _cut_hint(names: pl.Series, known: pl.Series) -> str:
@@ -401,8 +401,8 @@ write them whole"
         matches = pl.DataFrame({"cut": names}).join(shortened, on="cut", maintain_order="left")
         if 2 * matches.height > len(names):
             return (
-                f"they end where those there have a full stop ({matches['cut'][0]!r} is "
-                f"{matches['whole'][0]!r}), as SpeechBrain cuts ids; write them whole"
+                "write the whole ids: these end where ids in the table have a full stop "
+                f"({matches['cut'][0]!r} is {matches['whole'][0]!r}), as in output of SpeechBrain"
             )
     return ""
 
@@ -430,7 +430,7 @@ def _spelling_hint(names: pl.Series, speakers: Speakers) -> str:
             differing = joined.filter(pl.col("mine") != pl.col("theirs"))
             if 2 * differing.height > len(names):
                 pair = f"{differing['mine'][0]!r} is {differing['theirs'][0]!r}"
-                return f"the ids differ {difference} ({pair}), so make them alike"
+                return f"make the ids alike: they differ {difference} ({pair})"
     return ""
 
 
@@ -511,7 +511,7 @@ def speaker_pattern_hint(
         patterns = (pattern, second_pattern) if second_pattern else (pattern,)
         if not utterances:
             options = " ".join(f"--utterances '{text}'" for text in patterns)
-            remedy = f"say so with {options}, or {remedy}"
+            remedy = f"state this with {options}, or {remedy}"
         return (
             f"the speaker seems to be {description} ({best_share:.0%} of the ids); {remedy}",
             patterns,
@@ -521,18 +521,19 @@ def speaker_pattern_hint(
     for column, cells in table.items():
         if float(ids.is_in(cells.implode()).mean() or 0.0) >= _MIN_MAJORITY:  # type: ignore[arg-type]
             return (
-                f"column {column!r} there contains the utterance ids themselves, so it seems to be "
-                f"no table of speakers; {remedy}"
+                f"column {column!r} of the table contains the utterance ids, so it does not seem "
+                f"to be a speaker table; {remedy}"
             ), ()
     if contained := _contained_speaker(ids, columns):
         utterance, speaker = contained
         return (
-            f"{utterance!r} seems to contain the speaker {speaker!r}, but in no place that is "
-            f"known; say where with a pattern such as --utterances '**_{{speaker}}_*', or {remedy}"
+            f"{utterance!r} seems to contain the speaker {speaker!r}, but at an unknown position; "
+            "state the position with a pattern such as --utterances '**_{speaker}_*', or "
+            f"{remedy}"
         ), ()
     extent = "no part of most of" if pattern else "no part of"
     return (
-        f"{extent} the ids between '/', '-', '_', '.' or '#' is known as a speaker, so check that "
+        f"{extent} the ids between '/', '-', '_', '.' or '#' is a known speaker, so check that "
         f"the tables belong together, or {remedy}"
     ), ()
 

@@ -40,7 +40,7 @@ def kaldi_table(path: Path, role: str) -> tuple[pl.DataFrame, dict[str, Any]] | 
         files = [file for file in files if file.name.startswith(name_prefix)]
         if not files or (required_name == "utt2spk" and not (path / required_name).is_file()):
             is_kaldis = (path / "utt2spk").is_file()
-            remedy = "give a table of speakers in its place" if is_kaldis else "name a file in it"
+            remedy = "give a speaker table instead" if is_kaldis else ("name a file in the folder")
             msg = f"{path}: is a folder without {required_name}, which Kaldi data folders contain"
             raise DataError(msg, remedy)
         files.sort(key=lambda file: file.name != required_name)
@@ -60,7 +60,7 @@ def kaldi_table(path: Path, role: str) -> tuple[pl.DataFrame, dict[str, Any]] | 
             if (is_duplicated := second_table[key_column].is_duplicated()).any():
                 duplicated_key = second_table.filter(is_duplicated)[key_column][0]
                 msg = f"{file}: {key_column} {duplicated_key!r} has two values"
-                hint = "keep one"
+                hint = "keep one of the values"
                 raise DataError(msg, hint)
             table = table.join(second_table, on=key_column, how="left", maintain_order="left")
     if path.is_dir() and role != "speakers":
@@ -74,7 +74,7 @@ def missing_folder_error(path: Path) -> DataError | None:
     if path.name not in _FILES_WITHOUT_SPEAKERS or not path.is_file() or not _is_bare(path):
         return None
     msg = f"{path}: belongs to a Kaldi data folder, whose utt2spk names the speakers"
-    hint = f"give the folder, as --utterances {shlex.quote(str(path.parent))}"
+    hint = f"give the folder with --utterances {shlex.quote(str(path.parent))}"
     return DataError(msg, hint)
 
 
@@ -116,8 +116,8 @@ def _read_pairs(path: Path) -> pl.DataFrame:
     assert name_match is not None
     names = ("row", _ID_COLUMNS[name_match[1]], _ID_COLUMNS.get(name_match[2], name_match[2]))
     if not (rows := list(numbered_lines(path, 2))):
-        msg = f"{path}: contains no row"
-        hint = f"give one with a line for each {names[1]}"
+        msg = f"{path}: contains no rows"
+        hint = f"give a file with a line for each {names[1]}"
         raise DataError(msg, hint)
     return pl.DataFrame(rows, schema=list(names), orient="row")
 
@@ -126,7 +126,7 @@ def numbered_lines(path: Path, fields: int) -> Iterator[tuple[int, str, str]]:
     """Number, first field and rest of each line that is not blank."""
     if path.exists() and not (path.is_file() or path.is_fifo()):
         msg = f"{path}: is not a file"
-        hint = "give one with a line for each recording"
+        hint = "give a file with a line for each recording"
         raise DataError(msg, hint)
     try:
         text = path.read_text(encoding="utf-8")
@@ -144,6 +144,6 @@ def numbered_lines(path: Path, fields: int) -> Iterator[tuple[int, str, str]]:
         key, *remaining = line.strip().split(None, 1)
         if len(remaining and remaining[0].split()) < fields - 1:
             msg = f"{path}: line {number}: has fewer than {fields} fields"
-            hint = "complete it"
+            hint = "complete the line"
             raise DataError(msg, hint)
         yield number, key, remaining[0].strip() if remaining else ""

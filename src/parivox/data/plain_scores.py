@@ -137,7 +137,7 @@ def _numbers(array: Any, name: str) -> NDArray[np.float64]:
     try:
         return np.asarray(array, dtype=np.float64)
     except Exception as error:
-        msg = f"{name}: are not an array of numbers ({error})"
+        msg = f"{name}: not an array of numbers ({error})"
         hint = "give one number for each trial"
         raise DataError(msg, hint) from error
 
@@ -147,12 +147,12 @@ def _cells(groups: Any) -> pl.Series:
     try:
         cells = groups if isinstance(groups, pl.Series) else pl.Series([*groups], strict=False)
     except Exception as error:
-        msg = f"groups: are not an array ({error})"
-        hint = "give the name of a group for each trial"
+        msg = f"groups: not an array ({error})"
+        hint = "give one group name for each trial"
         raise DataError(msg, hint) from error
     if cells.dtype.is_nested() or cells.dtype == pl.Object:
-        msg = "groups: contain lists or objects"
-        hint = "give the name of a group for each trial"
+        msg = "groups: contains lists or objects"
+        hint = "give one group name for each trial"
         raise DataError(msg, hint)
     return cells
 
@@ -176,7 +176,7 @@ def _checked(
     lengths = {score.shape, is_target.shape, score.shape if group is None else group.shape}
     if len(lengths) > 1 or score.ndim != 1:
         msg = f"{name}: scores, labels and groups have different lengths"
-        hint = "give one of each per trial"
+        hint = "give one score, label and group per trial"
         raise DataError(msg, hint)
     if is_target.dtype != np.bool_:
         if not np.isin(is_target, (0, 1)).all():
@@ -218,13 +218,13 @@ def _read_headerless(content: SourceBytes, separator: str, width: int) -> pl.Dat
     if width == 1:
         msg = f"{content.name}: contains scores without labels"
         hint = (
-            "give those of target and of "
-            "nontarget trials as two files, --target FILE --nontarget FILE"
+            "give the scores of target and nontarget trials as two files, --target FILE "
+            "--nontarget FILE"
         )
         raise DataError(msg, hint)
     if width != 2:
         msg = f"{content.name}: has {width} columns and no header"
-        hint = "put their names above them, such as score,label"
+        hint = "add a header, such as score,label"
         raise DataError(msg, hint)
     chunks = list(read_text(content, separator, width, 1, quote=None))
     cells = pl.concat([frame for _, frame in chunks])

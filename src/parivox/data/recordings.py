@@ -123,8 +123,8 @@ class Utterances:
                 f"not a speaker ({count_text})"
             )
             hint = (
-                "give the speaker, remove the row, or list it in a "
-                "table of speakers if it is the id of a speaker"
+                "name the speaker or remove the row. If this is the id of a speaker, list it in "
+                "a speaker table"
             )
             raise DataError(msg, hint)
 
@@ -159,8 +159,8 @@ class SpeakerPattern(Utterances):
         if sides == {"enrol"} or (sides == {"test"} and not has_models):
             (side,) = sides
             lacking = "enrol too, or a table with --models" if side == "test" else "test too"
-            msg = f"--utterances: a pattern of {side} alone is given"
-            hint = f"give one of {lacking}"
+            msg = f"--utterances: the only pattern is for {side}"
+            hint = f"give one for {lacking}"
             raise ConfigError(msg, hint)
 
     def recording_speakers(self, recordings: pl.Series, name: str) -> pl.Series | None:
@@ -216,7 +216,7 @@ class SpeakerPattern(Utterances):
                 f"{name}: {listed_ids(unmatched, ids, noun)} do not match the pattern --utterances "
                 f"{self.name!r}"
             )
-            hint = "correct it, or give a table of utterances"
+            hint = "correct the pattern, or give an utterance table"
             raise DataError(msg, hint)
         return parts.with_columns(speaker=speaker)
 
@@ -268,7 +268,7 @@ def read_utterances(source: Any) -> Utterances:
         return _read_patterns([source] if isinstance(source, str) else list(source))
     if isinstance(source, (list, tuple)) and all(isinstance(text, str) for text in source):
         msg = f"--utterances: {len(source)} files are given"
-        hint = "give one table, or patterns of the ids"
+        hint = "give one table, or patterns of ids"
         raise ConfigError(msg, hint)
     raw_table, name, provenance = read_table(source, "utterances")
     columns = utterance_columns(raw_table)
@@ -290,7 +290,7 @@ def read_utterances(source: Any) -> Utterances:
             f"{first_row['utterance']!r} has the "
             f"speakers {first_row['speaker']!r} and {second_row['speaker']!r}"
         )
-        hint = "keep one"
+        hint = "keep one of the two"
         raise DataError(msg, hint)
     distinct = table.unique(list(columns), keep="first", maintain_order=True)
     attributes = known_values(
@@ -307,7 +307,7 @@ def read_utterances(source: Any) -> Utterances:
                 f"{first_row['utterance']!r} is {first_row[column]!r} and "
                 f"{second_row[column]!r}"
             )
-            hint = "keep one"
+            hint = "keep one of the two"
             raise DataError(msg, hint)
         attributes = merged_attributes
     of_speakers = []
@@ -402,7 +402,7 @@ class Models:
                 if utterances is not None:
                     table_name, remedy = utterances.name, f"give {self.name} one"
                 msg = f"{table_name}: has no column 'speaker'"
-                hint = f"name it so, or {remedy}"
+                hint = f"name the column of speakers 'speaker', or {remedy}"
                 raise DataError(msg, hint)
         recording_speakers = pl.DataFrame({"recording": recordings, "speaker": speaker})
         table = self.table.join(recording_speakers, on="recording", maintain_order="left")
@@ -438,7 +438,7 @@ class Models:
                 f"{scores}: {listed_ids(missing, ids, 'enrolment ids')} are not models in "
                 f"{self.name}"
             )
-            hint = "add them to it"
+            hint = "add the models to this table"
             raise DataError(msg, hint)
         return model_speakers
 
@@ -473,7 +473,7 @@ class Models:
         )
         compared = self.table.with_columns(trial_names).filter(pl.Series(trial_speakers >= 0))
         self._refuse_others(
-            compared, lambda row: f" and of {row['other']!r} in {scores}; correct one"
+            compared, lambda row: f", but {row['other']!r} in {scores}; correct one of the two"
         )
 
     def check_speakers(
@@ -488,7 +488,9 @@ class Models:
             listed = utterances.table.select(recording="utterance", at="row", other="speaker")
             self._refuse_others(
                 self.table.join(listed, on="recording"),
-                lambda row: f" and of {row['other']!r} in row {row['at']} of {name}; correct one",
+                lambda row: (
+                    f", but {row['other']!r} in row {row['at']} of {name}; correct one of the two"
+                ),
             )
         elif by_path:
             path_speakers = self.table["recording"].str.extract("^([^/]+)/").alias("other")
@@ -498,8 +500,8 @@ class Models:
             self._refuse_others(
                 self.table.with_columns(path_speakers).filter(is_speaker),
                 lambda row: (
-                    f", but begins with the speaker {row['other']!r}; correct one, or state whose "
-                    "it is with --utterances"
+                    f", but its id begins with speaker {row['other']!r}; correct one, or name its "
+                    "speaker with --utterances"
                 ),
             )
 
@@ -512,7 +514,7 @@ class Models:
             row = contradictory.sort("row").row(0, named=True)
             msg = (
                 f"{self.name}, row {row['row']}: recording {row['recording']!r} of model "
-                f"{row['model']!r} is of speaker {row['speaker']!r} here{contradiction(row)}"
+                f"{row['model']!r} has speaker {row['speaker']!r} here{contradiction(row)}"
             )
             raise DataError(msg)
 
@@ -632,18 +634,17 @@ def _model_speakers(table: pl.DataFrame, name: str) -> pl.DataFrame:
             f"{first_row['model']!r} has recordings "
             f"of the speakers {first_row['speaker']!r} and {second_row['speaker']!r}"
         )
-        hint = "a model is one speaker's, so correct one"
+        hint = "correct one row: all recordings of a model must be from one speaker"
         raise DataError(msg, hint)
     if contradiction := contradictory_rows(table, "recording", "speaker"):
         first_row, second_row = contradiction
         msg = (
             f"{name}, rows {first_row['row']} and {second_row['row']}: recording "
-            f"{first_row['recording']!r} is of "
-            f"speaker {first_row['speaker']!r} in model {first_row['model']!r} and of "
-            f"{second_row['speaker']!r} in "
-            f"model {second_row['model']!r}"
+            f"{first_row['recording']!r} has speaker {first_row['speaker']!r} in model "
+            f"{first_row['model']!r}, but {second_row['speaker']!r} in model "
+            f"{second_row['model']!r}"
         )
-        hint = "correct one"
+        hint = "correct one of the two"
         raise DataError(msg, hint)
     return table.unique("model", keep="first", maintain_order=True).select("model", "speaker")
 
@@ -724,10 +725,10 @@ class Failures:
         row, recording = first_row[:2]
         count_text = f" ({len(unknown_ids):,} such recordings)" if len(unknown_ids) > 1 else ""
         if models is not None and recording in models.speaker_of["model"]:
-            remedy = f"it is a model of {models.name}, which can fail at the stage enrol only"
+            remedy = f"use the stage enrol: this is a model of {models.name}"
         msg = (
-            f"{self.name}, row {row}: recording {recording!r} is in no trial and of no known "
-            f"speaker{count_text}"
+            f"{self.name}, row {row}: recording {recording!r} is in no trial, and its speaker is "
+            f"unknown{count_text}"
         )
         hint = remedy or "correct the id, or give its speaker with --utterances"
         raise DataError(msg, hint)

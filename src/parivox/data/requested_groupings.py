@@ -115,15 +115,15 @@ def make_groupings(
             raise ConfigError(msg, hint)
         if grouping.name == "all" or POOLED in grouping.groups:
             msg = (
-                f"{option} {grouping.name}: 'all' as a grouping and 'pooled' as a group name rows "
-                "of the audit itself"
+                f"{option} {grouping.name}: the grouping name 'all' and the group name 'pooled' "
+                "are reserved"
             )
-            hint = "rename that attribute or value"
+            hint = "rename the attribute or the value"
             raise ConfigError(msg, hint)
         if not grouping.groups and not may_lack:
             holder = "speaker of these trials" if grouping.speaker_codes is not None else "trial"
             msg = f"{option} {grouping.name}: is unknown for every {holder}"
-            hint = f"name another attribute of {', '.join(lookup.names()) or 'none'}"
+            hint = f"choose another attribute (available: {', '.join(lookup.names()) or 'none'})"
             raise DataError(msg, hint)
     return groupings
 
@@ -139,8 +139,8 @@ def _combined_grouping(
     total = int(np.prod(sizes, dtype=np.float64))
     name = "+".join(attribute.attribute.text for attribute in attributes)
     if total > MAX_COMBINATIONS:
-        msg = f"{option} {name}: has {total:,} combinations of values"
-        hint = "group by fewer, or by bands"
+        msg = f"{option} {name}: has {total:,} combinations of values, too many to count"
+        hint = "group by attributes with fewer values, or by bands"
         raise ConfigError(msg, hint)
     speaker_codes: Codes | None = None
     if all(
@@ -181,10 +181,10 @@ def _combined_grouping(
         raise ConfigError(msg, hint)
     if POOLED in group_names:
         msg = (
-            f"{option} {name}: a group is named {POOLED!r}, which is the name of the row of "
-            "all groups"
+            f"{option} {name}: a group is named {POOLED!r}, a name that is reserved for all "
+            "groups together"
         )
-        hint = "rename it"
+        hint = "rename the group"
         raise ConfigError(msg, hint)
     is_kept_combination = np.isin(combinations, used_combinations)
     if is_kept_combination.sum() > MAX_GROUPS:
@@ -313,7 +313,7 @@ class AttributeLookup:
                     "upper and lower "
                     "case only"
                 )
-                hint = "rename one, or name one with --by"
+                hint = "rename one of them, or choose one with --by"
                 raise DataError(msg, hint)
         if not speaker_columns and not recording_columns:
             msg = "no attribute is known to group by"
@@ -329,9 +329,8 @@ class AttributeLookup:
                 "of these trials (one value for each speaker is not a grouping)"
             )
             hint = (
-                "name one with "
-                "--by, "
-                f"of {', '.join([*speaker_columns, *recording_columns]) or 'none'}"
+                "choose one with --by (available: "
+                f"{', '.join([*speaker_columns, *recording_columns]) or 'none'})"
             )
             raise DataError(msg, hint)
         return [[attribute] for attribute in groupable]
@@ -414,8 +413,8 @@ class AttributeLookup:
             f"{value!r} by {places[level]}" for value, level in zip(differ, levels, strict=True)
         )
         choices = " or ".join(f"{level}.{attribute.name}" for level in levels)
-        msg = f"{self.option} {attribute.name!r}: is {both} for one side of the same trial"
-        hint = f"say which is meant, {choices}"
+        msg = f"{self.option} {attribute.name!r}: has two values for one side of a trial, {both}"
+        hint = f"choose {choices}"
         raise ConfigError(msg, hint)
 
     def _places(self, attribute: Attribute) -> dict[str, str]:
@@ -446,7 +445,7 @@ class AttributeLookup:
         if not remedy.startswith("did") and not self.speakers.provenance:
             remedy = "add the speaker table that contains it, with --speakers FILE"
             if self.table is not None and self.table.provenance.get("format") == "kaldi":
-                remedy += ", as which Kaldi's folder may be given again"
+                remedy += "; the Kaldi folder can also be given there"
         msg = f"{self.option}: {problem} {shown_as!r} (searched {where})"
         return ConfigError(msg, remedy)
 
@@ -477,7 +476,7 @@ class AttributeLookup:
             if key not in trials.attribute_values:
                 msg = (
                     f"{self.option} {attribute.name!r}: {trials.name} has no such column, but "
-                    "other trials have"
+                    "other trials do"
                 )
                 hint = "group by an attribute that all of them have"
                 raise ConfigError(msg, hint)
@@ -508,7 +507,7 @@ class AttributeLookup:
             if attribute.side:
                 msg = (
                     f"{self.option} {attribute.text!r}: {attribute.name!r} is a column of the "
-                    "trials, in which enrolment and test side have one value"
+                    "trials, with one value for both sides"
                 )
                 hint = f"use {self.option} {attribute.name}"
                 raise ConfigError(msg, hint)

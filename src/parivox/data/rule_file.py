@@ -108,8 +108,8 @@ class RuleFile:
         """
         name = self.provenance["name"]
         if trials.has_decisions or not trials.is_scored:
-            msg = f"--thresholds {name}: {trials.name} contains its own decisions or thresholds"
-            hint = "leave out that column, or --thresholds"
+            msg = f"--thresholds {name}: {trials.name} already contains decisions or thresholds"
+            hint = "leave out this column or --thresholds"
             raise ConfigError(msg, hint)
         group_thresholds = [self.thresholds.get(group, self.common) for group in grouping.groups]
         thresholds, position = np.unique([*group_thresholds, self.unknown], return_inverse=True)
@@ -197,7 +197,7 @@ def _number(node: YamlNode, description: str) -> float:
     is_odd = "_" in str(node.content)  # which Python reads, and nobody means
     if is_odd or not math.isfinite(parsed):
         msg = f"{node.location}: {description} is not a number"
-        hint = "write one, for example 0.35"
+        hint = "write a number, for example 0.35"
         raise ConfigError(msg, hint)
     return parsed
 

@@ -81,10 +81,10 @@ class Bins:
         numerator, denominator = self._ratio
         if np.abs(scores).max(initial=0.0) > MAX_STEPS * self.width:
             msg = (
-                f"--step {self.step}: is too fine for scores as far from 0 as "
+                f"--step {self.step}: is too small for scores as far from 0 as "
                 f"{float(np.abs(scores).max()):.6g}"
             )
-            hint = "give a larger one"
+            hint = "give a larger step"
             raise ConfigError(msg, hint)
         multiple = np.floor(scores / self.width)
         multiple -= multiple * numerator / denominator > scores

@@ -55,7 +55,7 @@ def score_file_extent(
             finite = chunk_scores[np.isfinite(chunk_scores)]
             low, high = min(low, finite.min(initial=np.inf)), max(high, finite.max(initial=-np.inf))
     if not rows:
-        msg = f"{scanned.name}: contains no trial"
+        msg = f"{scanned.name}: contains no trials"
         hint = "give a file with one trial per row"
         raise DataError(msg, hint)
     if low > high:

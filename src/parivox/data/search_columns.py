@@ -77,7 +77,7 @@ def check_bona_fide(table: pl.DataFrame, name: str) -> None:
             continue
         if is_spoofed.any():
             msg = (
-                f"{name}, column {column!r}: identification with spoof trials is not covered "
+                f"{name}, column {column!r}: identification with spoof trials is not supported "
                 f"(found: {cells.filter(is_spoofed)[0]})"
             )
             hint = "leave out the searches of spoofed recordings"
@@ -87,5 +87,5 @@ def check_bona_fide(table: pl.DataFrame, name: str) -> None:
 def needs_gallery_error(name: str) -> DataError:
     """Return the error that a file of searches needs to know who is enrolled."""
     msg = f"{name}: identification needs the enrolled persons"
-    hint = "give parivox audit --gallery watchlist.csv"
+    hint = "give the enrolled persons to parivox audit, for example --gallery watchlist.csv"
     return DataError(msg, hint)

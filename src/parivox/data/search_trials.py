@@ -50,7 +50,7 @@ def with_probe_speakers(
     if not named or not speakers.choose_id_column(pl.Series(named, dtype=pl.String)):
         names = ", ".join(named[:2]) or "none"
         msg = f"{speakers.name}: contains none of the speakers of the probes ({names})"
-        hint = "name its id column with --id, or give their table"
+        hint = "name the id column with --id, or give the table of these speakers"
         raise DataError(msg, hint)
     unlisted = {*named} - {*speakers.ids}
     return speakers.with_unlisted([*sorted(unlisted), NOBODY]), unlisted
@@ -155,7 +155,7 @@ def failed_searches(searches: SearchList, failures: Failures) -> NDArray[np.bool
         raise DataError(msg, hint)
     unknown = failures.acquire.filter(~failures.acquire.is_in([*searches.ids]))
     if len(unknown):
-        msg = f"{failures.name}: {unknown[0]!r} is no search of {searches.name}"
+        msg = f"{failures.name}: {unknown[0]!r} is not a search of {searches.name}"
         hint = "correct the id"
         raise DataError(msg, hint)
     return pl.Series(searches.ids, dtype=pl.String).is_in(failures.acquire.implode()).to_numpy()

@@ -41,7 +41,7 @@ NO_KDF = ""
 """Of files of 0.2.0, which used the bytes of the key as they are."""
 KDFS = (NO_KDF, KDF)
 _SALT = b"parivox site key"  # alike everywhere, as one key is to give one name at any time
-_NEW_KEY_REMEDY = "make a random one with --new-key FILE"
+_NEW_KEY_REMEDY = "create a random key with --new-key FILE"
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,10 @@ class SiteKey:
                 secret = file.read(_MAX_READ_BYTES).strip()
         except FileNotFoundError:
             if _may_be_secret(str(path)):
-                msg = "--key: names no file"
+                msg = "--key: does not name a file"
                 hint = (
-                    "if that was the secret itself, it may now be in the "
-                    f"history of commands: {_NEW_KEY_REMEDY}"
+                    "if this was the secret key itself, it may now be in your shell history: "
+                    f"{_NEW_KEY_REMEDY}"
                 )
                 raise ConfigError(msg, hint) from None
             msg = f"--key {path}: file not found"
@@ -76,7 +76,7 @@ class SiteKey:
             raise ConfigError(msg, hint) from None
         except (OSError, ValueError) as error:
             msg = f"--key {path}: cannot be read ({error})"
-            hint = "name a file"
+            hint = "name a file that can be read"
             raise ConfigError(msg, hint) from error
         if not MIN_KEY_BYTES <= len(secret) <= MAX_KEY_BYTES:
             msg = (
@@ -201,8 +201,8 @@ class CountingLog:
                 for entry in entries
             )
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-            msg = f"{path}: is damaged"
-            hint = "it records what was counted with the key. Restore it"
+            msg = f"{path}: is a damaged record of what was counted with the key"
+            hint = "restore the file"
             raise ConfigError(msg, hint) from error
         return cls(path, checked)
 
@@ -212,13 +212,13 @@ class CountingLog:
             is_other = earlier["trials"] == entry["trials"] and earlier["groups"] != entry["groups"]
             if is_other and (earlier["withheld"] or entry["withheld"]):
                 msg = (
-                    f"{name}: its trials were counted by {', '.join(earlier['by'])} with this key, "
-                    "by other groups, other speakers in them or another --withhold or --blocks, "
-                    "and groups were withheld"
+                    f"{name}: the trials were already counted by {', '.join(earlier['by'])} with "
+                    "this key, but with other groups, speakers, --withhold or --blocks, and "
+                    "groups were withheld"
                 )
                 hint = (
-                    "subtracting the counts could give them back. Count "
-                    "as before, or add --regroup if no reader has both files"
+                    "count as before: the difference of the counts could reveal withheld groups. "
+                    "If no reader has both files, add --regroup"
                 )
                 raise ConfigError(msg, hint)
 

@@ -193,13 +193,13 @@ def _other_encoding(chunks: Iterable[bytes], name: str) -> str:
         row_number += 1
     location = f"{name}, row {first_stray[0]}: byte 0x{first_stray[1].hex()} is not UTF-8"
     if n_utf8_characters >= n_stray_bytes:
-        msg = f"{location}, as other parts are"
-        hint = "save the file in the encoding UTF-8"
+        msg = f"{location}, although other parts are"
+        hint = "save the file as UTF-8"
         raise DataError(msg, hint)
     requested = requested_encoding()
     if requested.startswith("utf-8"):
-        msg = f"{location}, which --encoding names"
-        hint = "name another, or leave it out"
+        msg = f"{location}, the encoding given with --encoding"
+        hint = "name another encoding, or leave out --encoding"
         raise DataError(msg, hint)
     return requested or _guessed_encoding(words.readings(), name, location)
 
@@ -229,16 +229,17 @@ def _guessed_encoding(readings: Mapping[str, str], name: str, location: str) -> 
         )
         return encoding
     if not readings:
-        msg = f"{location}, and no other encoding that was tried makes words of it"
+        msg = f"{location}, and no other encoding that was tried gives readable text"
         hint = (
-            "name its encoding with --encoding, for example --encoding cp1252, or save it as UTF-8"
+            "name the encoding with --encoding, for example --encoding cp1252, or save the file "
+            "as UTF-8"
         )
         raise DataError(msg, hint)
     shown = ", ".join(
         f"{word!r} (in {candidate})"
         for candidate, word in list(readings.items())[:_MAX_READINGS_SHOWN]
     )
-    msg = f"{location}, and may read {shown}"
+    msg = f"{location}, and the word may be {shown}"
     hint = (
         "name the right encoding with --encoding, for example "
         f"--encoding {next(iter(readings))}, or save the file as UTF-8"
@@ -268,11 +269,11 @@ def transcoded(chunks: Iterable[bytes], encoding: str, name: str) -> Iterator[by
         row_number += error.object[: error.start].decode(encoding, errors="replace").count("\n")
         problem = f"{name}, row {row_number}: is not text in {encoding.upper()}"
         if encoding == requested_encoding():
-            msg = f"{problem}, which --encoding names"
-            hint = "name another, or save it as UTF-8"
+            msg = f"{problem}, the encoding given with --encoding"
+            hint = "name another encoding, or save the file as UTF-8"
             raise DataError(msg, hint) from error
-        msg = f"{problem}, though the file begins as such"
-        hint = "it may be cut off, so copy or save it again"
+        msg = f"{problem}, although the file begins in this encoding"
+        hint = "copy or save the file again: it may be truncated"
         raise DataError(msg, hint) from error
 
 
@@ -385,20 +386,20 @@ def read_content(source: str | os.PathLike[str]) -> SourceBytes:
     if os.fspath(source) == "-":
         if sys.stdin.buffer in _READ_STDIN:
             msg = "standard input: can be read once, but '-' is named twice"
-            hint = "save it as a file and name that"
+            hint = "save the input as a file, and name that file"
             raise DataError(msg, hint)
         _READ_STDIN[:] = [sys.stdin.buffer]
         return _in_utf8(_read_bytes("standard input", sys.stdin.buffer))
     if not os.fspath(source):
-        msg = "'': the name of a file is empty"
-        hint = "give its name"
+        msg = "'': the file name is empty"
+        hint = "give the name of a file"
         raise DataError(msg, hint)
     path = Path(source)
     name = path.name or str(path)
     try:
         if path.is_dir():
             msg = f"{source}: is a folder"
-            hint = "name a file in it"
+            hint = "name a file in this folder"
             raise DataError(msg, hint)
         if path.exists() and not (path.is_file() or path.is_fifo()):
             msg = f"{source}: is a device, which may never end"
@@ -413,7 +414,7 @@ def read_content(source: str | os.PathLike[str]) -> SourceBytes:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         msg = f"{path}: cannot be read ({reason})"
-        hint = "check the name and your permissions"
+        hint = "check the path and your permissions"
         raise DataError(msg, hint) from error
 
 
@@ -443,7 +444,7 @@ def _read_bytes(name: str, file: IO[bytes], path: Path | None = None) -> SourceB
     start = file.read(16)
     if not start:
         msg = f"{name}: is empty"
-        hint = "give one trial, speaker or utterance a row"
+        hint = "give a table with one trial, speaker or utterance per row"
         raise DataError(msg, hint)
     compression = compression_of_head(start)
     if not compression and path is not None and path.is_file():
@@ -475,7 +476,7 @@ def _read_unpacked(name: str, hashed: _HashedFile, compression: str) -> SourceBy
     else:
         if not size:
             msg = f"{name}: is empty once unpacked"
-            hint = "give one trial, speaker or utterance a row"
+            hint = "give a table with one trial, speaker or utterance per row"
             raise DataError(msg, hint)
         return SourceBytes(name, b"".join(first_chunks), None, hashed.hash.hexdigest(), compression)
     folder, large = _written_to_disk(chain(first_chunks, chunks))
@@ -486,10 +487,10 @@ def check_unpacked(unpacked_chunks: int, packed: int, name: str) -> None:
     """Refuse what takes absurdly more room once unpacked: tables and vectors never do."""
     if unpacked_chunks > FREELY_UNPACKED_BYTES and unpacked_chunks > MAX_UNPACKING_RATIO * packed:
         msg = (
-            f"{name}: takes {unpacked_chunks >> 20:,} MiB and more once unpacked, over "
-            f"{MAX_UNPACKING_RATIO} times its size, which no table does"
+            f"{name}: unpacks to {unpacked_chunks >> 20:,} MiB or more, over "
+            f"{MAX_UNPACKING_RATIO} times its size, which is implausible for a table"
         )
-        hint = "if it is one, unpack it and give the unpacked file"
+        hint = "if this is a table, unpack it and give the unpacked file"
         raise DataError(msg, hint)
 
 
@@ -508,8 +509,8 @@ def _limited_chunks(chunks: Iterable[bytes], packed: _HashedFile, name: str) -> 
             and shutil.disk_usage(temporary_folder).free < MIN_FREE_DISK_BYTES
         ):
             msg = (
-                f"{name}: takes {size >> 20:,} MiB and more once unpacked, for which "
-                f"{temporary_folder} has no room"
+                f"{name}: unpacks to {size >> 20:,} MiB or more, for which {temporary_folder} has "
+                "no room"
             )
             hint = (
                 "free disk space, or name a folder on another "
@@ -572,7 +573,7 @@ def unpacked_chunks(file: IO[bytes], compression: str, name: str) -> Iterator[by
         while chunk := opened.read(_PACKED_CHUNK_BYTES):
             yield chunk
     except EOFError as error:
-        msg = f"{name}: the {compression} file ends too early, so it is truncated"
+        msg = f"{name}: the {compression} file is truncated"
         hint = "copy or download it again"
         raise DataError(msg, hint) from error
     except errors as error:

@@ -135,14 +135,14 @@ class SpeakerCounts:
             properties = counts.shared_properties()
             for property_name, expected in reference.shared_properties().items():
                 if expected != properties[property_name]:
-                    msg = f"speaker counts with other {property_name} cannot be added up"
-                    hint = "make all with the same"
+                    msg = f"speaker counts that differ in {property_name} cannot be added up"
+                    hint = "make all speaker counts with the same settings"
                     raise ConfigError(msg, hint)
             row_sums.add(counts.columns)
         sources = sorted(source for counts in checked_counts for source in counts.sources)
         if len(set(sources)) < len(sources):
             msg = "two files of speaker counts contain the same trials, which would count twice"
-            hint = "leave out one"
+            hint = "leave out one of the files"
             raise ConfigError(msg, hint)
         groupings = tuple(
             _joined_grouping(checked_counts, index) for index in range(len(reference.groupings))
@@ -185,7 +185,7 @@ class SpeakerCounts:
             counted_grouping = grouping_by_name.get(grouping.name)
             if counted_grouping is None:
                 msg = f"the speaker counts were made without {grouping.name}"
-                hint = "make them again with that grouping"
+                hint = "make the speaker counts again with this grouping"
                 raise ConfigError(msg, hint)
             group_indices = {group: i for i, group in enumerate(grouping.group_values)}
             new_codes = np.array(
@@ -396,7 +396,7 @@ class SpeakerCounts:
         names = [candidate.name for candidate in trial_groupings]
         if grouping.name not in names:
             msg = f"the speaker counts were made without {grouping.name}"
-            hint = "make them again with that grouping"
+            hint = "make the speaker counts again with this grouping"
             raise ConfigError(msg, hint)
         position = names.index(grouping.name)
         sizes = [len(candidate.groups) + 1 for candidate in trial_groupings]
@@ -537,8 +537,8 @@ def _check_kind(reference: SpeakerCounts, compared: SpeakerCounts) -> None:
     """Refuse to add speaker counts of a site to those of the speakers of a table."""
     if bool(reference.sites) != bool(compared.sites):
         names = f"{reference.name} and {compared.name}"
-        msg = f"{names}: were made with different settings for speakers"
-        hint = "make both with one key"
+        msg = f"{names}: only one of them was made with a key"
+        hint = "make both with the same key"
         raise ConfigError(msg, hint)
 
 
@@ -556,24 +556,24 @@ def _aligned_by_name(several_counts: Sequence[SpeakerCounts]) -> list[SpeakerCou
                 f"{pair_names}: their keys were derived in different ways ({derivations}), so "
                 "speakers in both cannot be recognised"
             )
-            hint = "count both with one version of Parivox"
+            hint = "count both with the same version of Parivox"
             raise ConfigError(msg, hint)
         if reference.are_blocks != compared.are_blocks:
-            msg = f"{pair_names}: one describes speakers, the other blocks of them"
+            msg = f"{pair_names}: one describes speakers, the other blocks of speakers"
             hint = "make both with --blocks, or both without"
             raise ConfigError(msg, hint)
         if not reference.are_blocks and reference.sites != compared.sites:
             msg = (
-                f"{pair_names}: were made with different keys, so speakers in both cannot be "
-                "recognised"
+                f"{pair_names}: were made with different keys, so speakers who are in both cannot "
+                "be recognised"
             )
-            hint = "make both with one key or, if no speaker is in both, with --blocks"
+            hint = "make both with the same key or, if no speaker is in both, with --blocks"
             raise ConfigError(msg, hint)
         for counts in several_counts[:i] if reference.are_blocks else ():
             if set(counts.sites) & set(compared.sites) and counts.names != compared.names:
                 msg = (
-                    f"{counts.name} and {compared.name}: have blocks of different speakers made "
-                    "with one key, so a speaker in both would count as two"
+                    f"{counts.name} and {compared.name}: contain blocks of different speakers "
+                    "made with one key, so a speaker in both would count twice"
                 )
                 hint = (
                     "count the trials of "
@@ -613,10 +613,10 @@ def _joined_grouping(several_counts: Sequence[SpeakerCounts], index: int) -> Gro
                 else several_counts[0].name
             )
             msg = (
-                f"{counts.name}: has other groups by {reference_grouping.name} of speakers than "
+                f"{counts.name}: the groups by {reference_grouping.name} differ from those of "
                 f"{reference}"
             )
-            hint = "make all speaker counts with one table"
+            hint = "make all speaker counts with the same speaker table"
             raise ConfigError(msg, hint)
         group = np.maximum(group, unit_groups)
     return replace(reference_grouping, speaker_codes=group)

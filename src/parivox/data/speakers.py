@@ -98,11 +98,10 @@ class Speakers:
                     for column in (first_column, second_column)
                 )
                 msg = (
-                    f"{self.name}: columns {first_column!r} and {second_column!r} may both be "
-                    "the ids of the "
-                    f"speakers (they contain {counts} of {len(needed):,} that are needed)"
+                    f"{self.name}: columns {first_column!r} and {second_column!r} may both be the "
+                    f"speaker ids (they contain {counts} of the {len(needed):,} required ids)"
                 )
-                hint = "name the right one with --id, or call it 'speaker'"
+                hint = "choose one with --id, or name it 'speaker'"
                 raise DataError(msg, hint)
             self._set_id_column(columns[0])
         return id_coverage(needed, pl.Series(self._ids, dtype=pl.String))
@@ -136,16 +135,16 @@ class Speakers:
         self._ids = tuple(table[column].to_list())
         self._attributes = table.select(attribute_columns)
         if not self._ids:
-            msg = f"{self.name}: column {column!r} contains no id"
+            msg = f"{self.name}: column {column!r} contains no ids"
             hint = "name the id column with --id"
             raise DataError(msg, hint)
 
     def _two_values(self, known_rows: pl.DataFrame, column: str, attribute: str) -> DataError:
         first_row, second_row = contradictory_rows(known_rows, column, attribute) or ({}, {})
-        remedy = "keep one, or make it unknown with --conflicts exclude"
+        remedy = "keep one value, or treat it as unknown with --conflicts exclude"
         if table_kind(self._table)[0] == "utterances":
             remedy = (
-                f"it looks like a table of recordings, to be given as --utterances; else {remedy}"
+                f"if this is a table of recordings, give it with --utterances; otherwise {remedy}"
             )
         msg = (
             f"{self.name}, rows {first_row['row']} and {second_row['row']}, column "
@@ -303,13 +302,13 @@ def read_table(source: Any, role: str) -> tuple[pl.DataFrame, str, dict[str, Any
     name = str(provenance["name"])
     frame = frame.rename({c: f"{c} (column)" for c in frame.columns if c == "row"})
     if not frame.width:
-        msg = f"{name}: contains a header and nothing else"
+        msg = f"{name}: contains only a header"
         hint = "give a file with rows below it"
         raise DataError(msg, hint)
     for column, type_ in frame.schema.items():
         if not has_text_cells(type_):
             msg = f"{name}: column {column!r} contains {type_}, neither text nor numbers"
-            hint = "save it as text, or leave it out"
+            hint = "save the column as text, or leave it out"
             raise DataError(msg, hint)
     text = frame.select(pl.all().cast(pl.String).str.strip_chars())
     blank = pl.all_horizontal(pl.all().exclude("row").is_null())
@@ -318,7 +317,7 @@ def read_table(source: Any, role: str) -> tuple[pl.DataFrame, str, dict[str, Any
     if provenance.get("separator") == " " and role in {"table", "utterances"}:
         text = _utt2spk(text)
     if not text.height:
-        msg = f"{name}: contains no row"
+        msg = f"{name}: contains no rows"
         hint = "give a file with rows below its header"
         raise DataError(msg, hint)
     return text, name, provenance
@@ -358,7 +357,7 @@ def _frame_with_rows(table: NamedColumns, name: str) -> tuple[pl.DataFrame, Rows
     if len(set(names)) < len(names):
         repeated = next(column_name for column_name in names if names.count(column_name) > 1)
         msg = f"{name}: has two columns named {repeated!r}"
-        hint = "rename one"
+        hint = "rename one of them"
         raise DataError(msg, hint)
     frame = frame.select(
         **{

@@ -111,7 +111,7 @@ class Table:
         lengths = {name: len(cells[name]) for name in columns}
         if len(set(lengths.values())) > 1:
             msg = f"columns of a table have different lengths ({lengths})"
-            hint = "give columns of one length"
+            hint = "give columns of the same length"
             raise DataError(msg, hint)
         series = []
         for name, kind in columns.items():
@@ -180,7 +180,7 @@ class Table:
         except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0]
             msg = f"{path}: cannot be read as Parquet ({reason})"
-            hint = "write the audit again"
+            hint = "audit again"
             raise DataError(msg, hint) from error
 
     def write(self, path: str | os.PathLike[str]) -> None:
@@ -443,8 +443,8 @@ def _choices(choice: object) -> list[object]:
 def _comparison_error(values: Mapping[str, object]) -> ConfigError:
     """Return that a column cannot be compared with what was given."""
     comparisons = ", ".join(f"{name}={shown_value(value)}" for name, value in values.items())
-    msg = f"{comparisons}: a column does not contain such values"
-    hint = "see .describe()"
+    msg = f"{comparisons}: a column cannot contain such values"
+    hint = "see .describe() for the values of each column"
     return ConfigError(msg, hint)
 
 
@@ -454,14 +454,14 @@ def _check_choice(column: pl.Series, choice: object) -> None:
     is_number = isinstance(choice, (int, float, np.number))
     if choice is not None and not (isinstance(choice, str) if is_text else is_number):
         msg = f"{column.name}={choice!r}: the column contains {_kind_text(column.dtype)}"
-        hint = "give such"
+        hint = "give a value of this kind"
         raise ConfigError(msg, hint)
     known_codes = CODES.get(column.name, ())
     is_checked = (column.name in NAMING_COLUMNS or known_codes) and len(column) > 0
     if is_text and is_checked and choice not in known_codes and choice not in column:
         known_names = [*known_codes] or column.unique(maintain_order=True).to_list()
         hint = name_hint(str(choice), [name for name in known_names if name])
-        msg = f"{column.name}={choice!r}: no row has it"
+        msg = f"{column.name}={choice!r}: no row has this value"
         raise ConfigError(msg, hint)
 
 

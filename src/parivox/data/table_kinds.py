@@ -88,10 +88,10 @@ def find_column(
     if not name:
         return ""
     listed = ", ".join(repr(column) if column else "one without a name" for column in columns)
-    instead = f" but {listed}" if columns else " besides"
-    remedy = "name it so"
+    instead = f" (found: {listed})" if columns else " (found: no columns)"
+    remedy = "rename or add this column"
     if kind and (other_kind := table_kind(table)[0]) not in {kind, ""}:
-        remedy += f", or give it with --{other_kind}, as it looks like a table of {other_kind}"
+        remedy += f". If this is a table of {other_kind}, give it with --{other_kind}"
     msg = f"{name}: has no column {role!r}{instead}"
     raise DataError(msg, remedy)
 

@@ -163,16 +163,15 @@ def contradiction_error(
         pair_speakers = [names[speaker[code]] for code in (enrol, test)]
         is_same_speaker = pair_speakers[0] == pair_speakers[1]
         truth = (
-            f"both are of {pair_speakers[0]}"
+            f"both sides are from {pair_speakers[0]}"
             if is_same_speaker
-            else f"they are of {' and '.join(pair_speakers)}"
+            else f"the sides are from {' and '.join(pair_speakers)}"
         )
         row = _row_with("label", scans, pair)
         remedy = "correct the label or the speakers"
         if customer_column := only_customer_column(source.columns):
             remedy = (
-                f"{customer_column!r} is taken for who calls: name another column with "
-                "test_speaker=..."
+                f"name the column of callers with test_speaker=... if it is not {customer_column!r}"
             )
             if "label" not in source.columns:
                 remedy += f", or put the labels into {source.name}"
@@ -189,7 +188,7 @@ def contradiction_error(
             f"{other_row.cells['label']!r} in row {other_row.number} of "
             f"{other_row.file.name}"
         )
-        hint = f"correct one, {_CONFLICT_REMEDY}"
+        hint = f"correct one of the two, {_CONFLICT_REMEDY}"
         return DataError(msg, hint)
     if kind == "failed":
         role = "score" if "score" in source.columns else "decision"
@@ -204,7 +203,7 @@ def contradiction_error(
             f"{row.cells[role]!r} "
             f"({_number_of_such(counts.failed_scored)})"
         )
-        hint = f"empty it, or correct what failed, {_CONFLICT_REMEDY}"
+        hint = f"empty the cell, correct the failure, {_CONFLICT_REMEDY}"
         return DataError(msg, hint)
     if kind == "decision":
         row, cells = matching_rows[0], matching_rows[0].cells
@@ -213,7 +212,7 @@ def contradiction_error(
             f"score {cells['score']} and threshold {cells['threshold']}: a trial is accepted if "
             f"its score is not below the threshold ({_number_of_such(counts.wrong_decisions)})"
         )
-        hint = f"correct one, {_CONFLICT_REMEDY}"
+        hint = f"correct one of the two, {_CONFLICT_REMEDY}"
         return DataError(msg, hint)
     row, cells = (
         matching_rows[0],
@@ -253,7 +252,7 @@ def _spoof_contradiction(
         remedy = "correct the label, or empty the cell"
     else:
         row, n_wrong = _row_with("label", scans, pair), counts.shared_spoofs
-        problem = f"{pair[1]!r} is spoofed, and is in a bona fide trial, too"
+        problem = f"{pair[1]!r} is spoofed, but also occurs in a bona fide trial"
         remedy = "correct one label"
     role = "attack" if kind == "attack" else "label"
     msg = f"{row.location(role)}: {problem} ({_number_of_such(n_wrong)})"
@@ -271,7 +270,8 @@ def placeholder_enrolment_error(scans: Sequence[Scan], enrol: str) -> DataError:
     """Say that an enrolment has no speaker, which test recordings of nontarget trials may lack."""
     msg = f"{scans[0].name}: enrolment {enrol!r} has no speaker"
     hint = (
-        "only test recordings of nontarget trials may lack one: name it in a column enrol_speaker"
+        "name the speaker in a column enrol_speaker: only test recordings of nontarget trials "
+        "may lack one"
     )
     return DataError(msg, hint)
 

@@ -90,7 +90,7 @@ class TrialRows:
             remedy = (
                 "this is a trial list. Pass it with --trials, together with a score file"
                 if {"enrol", "test"} <= set(scanned.columns)
-                else "name them with --columns enrol=...,test=...,score=..."
+                else "name the columns with --columns enrol=...,test=...,score=..."
             )
             msg = f"{scanned.name}: no score column{scanned.found_columns_text}"
             hint = f"{remedy}{score_format_hint(scanned)}"
@@ -142,7 +142,7 @@ class TrialRows:
                     f"{MAX_TRIAL_ATTRIBUTE_VALUES:,} "
                     "values, so no trials can be grouped by it"
                 )
-                hint = f"if they are numbers, give bands, for example {attribute.name}:1,30"
+                hint = f"if the values are numbers, give bands, for example {attribute.name}:1,30"
                 raise DataError(msg, hint)
         if "attack" in chunk.columns:
             check_attacks(chunk, label)
@@ -242,12 +242,10 @@ class TrialRows:
             other_file = f" of {other_source.name}" if source is not other_source else ""
             msg = (
                 f"{source.location(later_row['row'], later_row['role'])}: utterance "
-                f"{later_row['utterance']!r} "
-                f"is of speaker {later_row['speaker']!r} here and of "
-                f"{earlier_row['speaker']!r} in row "
-                f"{earlier_row['row']}{other_file}"
+                f"{later_row['utterance']!r} has speaker {later_row['speaker']!r} here, but "
+                f"{earlier_row['speaker']!r} in row {earlier_row['row']}{other_file}"
             )
-            hint = "correct one of them"
+            hint = "correct one of the rows"
             raise DataError(msg, hint)
 
     def levels(self) -> tuple[dict[str, AttributeValues], dict[str, NDArray[np.int32]]]:
@@ -324,15 +322,13 @@ def trial_chunks(scanned: Scan) -> Iterator[Chunk]:
             speaker_column = scanned.columns.get(f"{role}_speaker") if role == "enrol" else None
             remedy = f"name it with --columns {role}=..."
             if speaker_column is not None:
-                remedy += (
-                    f"; or, where people are enrolled once, as themselves, {role}={speaker_column}"
-                )
+                remedy += f"; or, if each speaker is enrolled once, {role}={speaker_column}"
             if {"enrol_speaker", "test_speaker"} <= scanned.columns.keys():
                 remedy = _ids_remedy(scanned)
             elif {"score", "label"} <= scanned.columns.keys() and "test" not in scanned.columns:
-                remedy += "; scores and labels without ids go to parivox metrics"
+                remedy += "; give scores and labels without ids to parivox metrics"
             if scanned.format == "jsonl" and "file" in scanned.ignored:
-                remedy = "it describes recordings, not pairs; give it as --utterances"
+                remedy = "this table describes recordings, not pairs: give it with --utterances"
             msg = f"{scanned.name}: has no column of {role} utterances{scanned.found_columns_text}"
             raise DataError(msg, remedy)
     is_empty = True
@@ -341,7 +337,7 @@ def trial_chunks(scanned: Scan) -> Iterator[Chunk]:
             is_empty = False
             yield chunk
     if is_empty:
-        msg = f"{scanned.name}: contains no trial"
+        msg = f"{scanned.name}: contains no trials"
         hint = "give a file with one trial per row"
         raise DataError(msg, hint)
 

@@ -591,7 +591,7 @@ def check_test_speakers(trials: TrialSet, reason: str) -> None:
     n = trials.n_without_test_speaker
     if n:
         msg = f"{trials.name}: contains {n:,} nontarget trials without a test speaker, but {reason}"
-        hint = "name the speaker in a column test_speaker, or remove these rows"
+        hint = "name the speakers in a column test_speaker, or remove these rows"
         raise DataError(msg, hint)
 
 
@@ -664,8 +664,8 @@ class CommonTrials:
         ]
         for i in (i for set_indices in differing for i in set_indices if not sets[i].is_exact):
             msg = (
-                f"--compare: {_names(sets, differing[0])} have different trials, too many "
-                f"({sets[i].n_trials:,}) to be matched with each other"
+                f"--compare: {_names(sets, differing[0])} have different trials, and too many "
+                f"({sets[i].n_trials:,}) to match them"
             )
             hint = "give each system the same trials"
             raise ConfigError(msg, hint)
@@ -676,13 +676,12 @@ class CommonTrials:
             common = reduce(np.intersect1d, [keys[i] for i in set_indices])
             if not common.size:
                 msg = (
-                    f"--compare: {_names(sets, set_indices)} have no trial in common (the "
-                    "same two ids and "
-                    "label)"
+                    f"--compare: {_names(sets, set_indices)} have no trials in common (trials "
+                    "with the same two ids and label)"
                 )
                 hint = (
-                    "give them the same trials, or name their lists, for example A@x=a.csv "
-                    "B@y=b.csv, to compare these as wholes"
+                    "give the systems the same trials or, to compare whole lists, name the "
+                    "lists: A@x=a.csv B@y=b.csv"
                 )
                 raise ConfigError(msg, hint)
             restricted |= {i: sets[i].with_rows(np.isin(keys[i], common)) for i in set_indices}

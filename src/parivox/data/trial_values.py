@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SECONDS_PER_DAY = 86_400.0
 """Seconds that a trial takes at most."""
-SPOOF_REMEDY = "remove the spoof trials, which only parivox audit takes"
+SPOOF_REMEDY = "remove the spoof trials, which only parivox audit accepts"
 UNKNOWN_WORD = "WORD"
 """What stands in an option for a word that only the user knows."""
 SUCCESS_WORDS = frozenset(
@@ -72,7 +72,7 @@ def scores(chunk: Chunk, scan: Scan) -> NDArray[np.float64]:
         msg = (
             f"{chunk.name}: column {chunk.columns['score']!r} contains {column.dtype}, not numbers"
         )
-        hint = "save it as numbers"
+        hint = "save the column as numbers"
         raise DataError(msg, hint)
     chunk.refuse(numbers.is_nan(), "score", "is not a score", remedy)
     return numbers.fill_null(np.nan).to_numpy() + 0.0  # -0.0 and 0.0 are one score
@@ -104,7 +104,7 @@ def _check_decimal_commas(scan: Scan) -> None:
                 f"{scan.columns['score']!r}: {first_text!r} "
                 f"has a decimal {signs[0]} and {second_text!r} a decimal {signs[1]}"
             )
-            hint = "write all scores in one way, without separators of thousands"
+            hint = "use one decimal sign, and no thousands separators"
             raise DataError(msg, hint)
     if scan.content is not None and examples:
         scan.content.dialect["decimal"] = ","
@@ -146,10 +146,10 @@ def _label_remedy(column: pl.Series) -> str:
     unknown = [word for word in words if word and not is_label(word)]
     if len(unknown) == len(words) == 2:
         assigned = shlex.quote(f"target={unknown[0]},nontarget={unknown[1]}")
-        return f"say what its words mean, for example --columns {assigned} or the other way round"
+        return f"state what the words mean, for example --columns {assigned} or the reverse"
     return (
-        "use 1 or target for the same speaker, 0 or nontarget for different speakers, or say what "
-        "such words mean with --columns target=WORD,nontarget=WORD,spoof=WORD"
+        "use 1 or target for the same speaker, 0 or nontarget for different speakers, or state "
+        "what the words mean with --columns target=WORD,nontarget=WORD,spoof=WORD"
     )
 
 

@@ -240,7 +240,7 @@ def _check_trials(
         reason = exclusion_reasons(counts)
         if len(rows.scans) > 1 and not counts.found_in_scores:
             reason += f"; {unmatched_pairs_message(*rows.scans)}"
-        msg = f"{rows.scans[0].name}: no trial is left to audit"
+        msg = f"{rows.scans[0].name}: no trials are left to audit"
         raise DataError(msg, reason)
     recordings, causes = (
         _utterance_rows(tables, utterance_ids, models),
@@ -641,10 +641,10 @@ def _all_speaker_names(
                 remedy = f"give {tables.utterances.name} a column 'speaker'"
             msg = (
                 f"{rows.scans[0].name}: "
-                f"{listed_ids(ids_without_folder, column_ids, 'utterance ids')} name no "
+                f"{listed_ids(ids_without_folder, column_ids, 'utterance ids')} do not contain a "
                 "speaker"
             )
-            hint = f"{remedy}, or the columns enrol_speaker and test_speaker"
+            hint = f"{remedy}, or add the columns enrol_speaker and test_speaker"
             raise DataError(msg, hint)
         name_series.append(first_components(column_ids).unique())
     return pl.concat([series.alias("speaker") for series in name_series]).unique().sort()

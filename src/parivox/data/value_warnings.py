@@ -41,7 +41,7 @@ RANGE_OF_NUMBERS = "range_of_numbers"
 WARNING_SOURCE = "oddities"
 """The source of what is odd, among what an audit tells of its data."""
 CUT_IDS_REASON = (
-    "as where ids are cut at the first full stop, which SpeechBrain does; write them whole"
+    "as if ids had been cut at the first full stop, which SpeechBrain does; write the whole ids"
 )
 MAX_COMPARED_VALUES = 10_000
 """Of more values than these, spellings are not compared."""

@@ -37,7 +37,7 @@ class YamlNode(NamedTuple):
     ) -> dict[str, YamlNode]:
         """Return the entries of a mapping with these keys, or with any if none are given."""
         if not isinstance(self.content, dict) or not self.content:
-            kind = "a list" if isinstance(self.content, list) else "one text"
+            kind = "a list" if isinstance(self.content, list) else "a single text"
             problem = f"is {kind}" if self.content else "is empty"
             msg = f"{self.location}: {description} {problem}"
             hint = f"write lines such as '{example}'"
@@ -49,7 +49,7 @@ class YamlNode(NamedTuple):
                 raise ConfigError(msg, hint)
             if not key:
                 msg = f"{child.location}: {description} contains an entry without a name"
-                hint = "name it"
+                hint = "name the entry"
                 raise ConfigError(msg, hint)
         return self.content
 
@@ -149,7 +149,7 @@ def read_yaml(text: str, name: str) -> YamlNode | None:
         if not parser.check_event(yaml.StreamEndEvent):
             line = parser.peek_event().start_mark.line + 1
             msg = f"{name}: line {line}: a second document starts"
-            hint = "keep one in a file"
+            hint = "keep one document per file"
             raise ConfigError(msg, hint)
     except yaml.YAMLError as error:
         raise _syntax_error(error, text, name) from error
@@ -164,8 +164,8 @@ def _parsed_node(parser: Any, name: str, depth: int) -> YamlNode:
     event = parser.get_event()
     where = f"{name}: line {event.start_mark.line + 1}"
     if event.anchor is not None or event.tag is not None:  # an alias has an anchor, too
-        msg = f"{where}: contains an anchor, an alias or a tag (& * !), which are not read"
-        hint = "write the values out, and put texts that begin with these characters in quotes"
+        msg = f"{where}: contains an anchor, an alias or a tag (& * !), which is not supported"
+        hint = "write the values out, or put texts that begin with these characters in quotes"
         raise ConfigError(msg, hint)
     if isinstance(event, yaml.ScalarEvent):
         return YamlNode(_stripped_text(event.value, where), where)
@@ -209,11 +209,11 @@ def _add_entry(entries: dict[str, YamlNode], key: YamlNode, child: YamlNode) -> 
     """Add an entry, which stands where its key does."""
     if not isinstance(key.content, str):
         msg = f"{key.location}: a name is a list or mapping"
-        hint = "give a text before the colon"
+        hint = "write a text before the colon"
         raise ConfigError(msg, hint)
     if key.content in entries:
         msg = f"{key.location}: {key.content!r} occurs twice"
-        hint = "keep one, or join the two"
+        hint = "keep one, or merge the two"
         raise ConfigError(msg, hint)
     entries[key.content] = YamlNode(child.content, key.location)
 
@@ -223,15 +223,15 @@ def _stripped_text(text: str, location: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        msg = f"{location}: {text!r} contains half a character"
-        hint = "write the character itself"
+        msg = f"{location}: {text!r} contains an incomplete character"
+        hint = "write the complete character"
         raise ConfigError(msg, hint) from error
     return text.strip()
 
 
 def _depth_error(location: str) -> ConfigError:
-    msg = f"{location}: lists and mappings lie more than {MAX_DEPTH} deep"
-    hint = "write them flat"
+    msg = f"{location}: lists and mappings are nested more than {MAX_DEPTH} levels deep"
+    hint = "use fewer levels"
     return ConfigError(msg, hint)
 
 
@@ -241,11 +241,11 @@ def _syntax_error(error: yaml.YAMLError, text: str, name: str) -> ConfigError:
         position = int(getattr(error, "position", 0))
         line = text.count("\n", 0, position) + 1
         msg = f"{name}: line {line}: contains {text[position : position + 1]!r}"
-        hint = "remove it"
+        hint = "remove this character"
         return ConfigError(msg, hint)
     problem = getattr(error, "problem", None) or "it ends too early"
-    remedy = "put texts with special signs in quotes, and indent alike what belongs together"
+    remedy = "put texts with special characters in quotes, and indent entries of one level equally"
     if "'\\t'" in problem:
-        remedy = "indent with blanks, not with tabs"
+        remedy = "indent with spaces, not with tabs"
     msg = f"{name}: line {mark.line + 1}: is not YAML ({problem})"
     return ConfigError(msg, remedy)

@@ -124,8 +124,8 @@ def check_same_columns(files: Sequence[tuple[str, Iterable[str]]]) -> None:
             role_names = " and ".join(
                 sorted(role.lstrip("@") for role in missing_roles or extra_roles)
             )
-            msg = f"{lacking_name}: has no column of {role_names}, which {having_name} has"
-            hint = "give files of one list with the same columns"
+            msg = f"{lacking_name}: has no column for {role_names}, but {having_name} has"
+            hint = "give all files of a list the same columns"
             raise DataError(msg, hint)
 
 
@@ -224,12 +224,12 @@ def _detect_format(content: SourceBytes, columns: RequestedColumns) -> Format:
         rows = ", or ".join(candidate.rows for candidate in candidates)
         choice = " or ".join(f"{columns.option} {candidate.name}" for candidate in candidates)
         msg = f"{content.name}: its rows may be {rows}"
-        hint = f"say which with {choice}"
+        hint = f"choose one with {choice}"
         raise DataError(msg, hint)
     lines = text_sample(content.head)
     if lines.are_decisions():
-        msg = f"{content.name}: its rows of two ids and a decision need a header"
-        hint = "add the header enrol, test, decision, with the same separator"
+        msg = f"{content.name}: rows of two ids and a decision need a header"
+        hint = "add a header: enrol, test, decision, with the separator of the rows"
         raise DataError(msg, hint)
     if columns.by_role and not columns.may_be_elsewhere:
         return DELIMITED  # its reader says which of the named columns is missing
@@ -247,8 +247,8 @@ def _unknown_format_error(content: SourceBytes, columns: RequestedColumns) -> Da
         return needs_gallery_error(content.name)
     names_text = ", ".join(repr(name[:40]) for name in names[:8])
     if lines.has_unknown_header:
-        msg = f"{content.name}: its columns {names_text} have no known names"
-        hint = "name them with --columns enrol=...,test=...,score=...,label=..."
+        msg = f"{content.name}: the columns {names_text} have no known names"
+        hint = "name the columns with --columns enrol=...,test=...,score=...,label=..."
         return DataError(msg, hint)
     deviation = _first_deviating_line(content.head)
     if deviation is not None:
@@ -257,7 +257,7 @@ def _unknown_format_error(content: SourceBytes, columns: RequestedColumns) -> Da
             f"{content.name}, row {row}: does not match the rows above, which are {format_name}: "
             f"{line[:80]!r}"
         )
-        hint = "repair or remove it, or name the columns in a header"
+        hint = "repair or remove the row, or name the columns in a header"
         return DataError(msg, hint)
     if len(names) == 2:
         msg = (
@@ -291,38 +291,34 @@ def _check_holds_trials(content: SourceBytes) -> None:
     if lines.holds_spoofing_keys:
         if lines.spoofing_label_position < 0:
             msg = (
-                f"{content.name}: its rows label speech as bonafide or spoof, as keys of "
-                "countermeasures do, and a countermeasure key is no list of trials"
+                f"{content.name}: is a countermeasure key (its rows are labelled bonafide or "
+                "spoof), not a trial list"
             )
             hint = (
-                "give trials labelled target, nontarget and spoof, as in SASV protocols; --cm "
-                "takes the scores of a countermeasure"
+                "give trials labelled target, nontarget and spoof, as in SASV protocols. Give "
+                "scores of a countermeasure with --cm"
             )
             raise DataError(msg, hint)
-        remedy = (
-            "keep the bonafide rows, and put enrol,test,score,label above the columns that contain "
-            "these"
-        )
+        remedy = "keep the bonafide rows, and name the columns in a header: enrol,test,score,label"
         if lines.spoofing_label_position > 1:
             columns = [f"${i + 1}" for i in (0, 1, *lines.spoofing_positions)]
             remedy = (
-                "give the scores as a file of their own, and the columns of a SASV protocol as "
+                "give the scores as a separate file, and the columns of a SASV protocol with "
                 f"--trials: awk '{{print {', '.join(columns)}}}' {shlex.quote(content.name)} "
-                "prints them"
+                "prints these columns"
             )
         msg = (
-            f"{content.name}: its rows contain bonafide or spoof, as protocols of ASVspoof do, in "
-            "columns of no known format"
+            f"{content.name}: contains bonafide or spoof, as protocols of ASVspoof do, but has no "
+            "known format"
         )
         raise DataError(msg, remedy)
     if are_scores_without_ids(content.head):
         name = content.name
-        msg = f"{name}: its rows are a score and a label, without recordings"
+        msg = f"{name}: the rows have a score and a label, but no recordings"
         hint = (
-            "compute metrics "
-            f"without groups with parivox metrics {name}, or put the rows behind those of the list "
-            f"that they were made of: where a tab separates the two, paste -d ' ' TRIALS {name} | "
-            "cut -f 1 does so"
+            f"compute metrics without groups with parivox metrics {name}, or append the rows to "
+            "those of their trial list: if a tab separates score and label, "
+            f"paste -d ' ' TRIALS {name} | cut -f 1 does this"
         )
         raise DataError(msg, hint)
 

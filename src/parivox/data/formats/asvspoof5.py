@@ -80,7 +80,7 @@ def _scan_scores(content: SourceBytes, columns: RequestedColumns) -> Scan:
         if not has_scores:
             other = next(column for column in _SCORE_COLUMNS[::-1] if column != score_column)
             msg = f"{content.name}, column {score_column!r}: contains no scores"
-            hint = f"name another, --columns score={other}"
+            hint = f"name another column with --columns score={other}"
             raise DataError(msg, hint)
 
     # scores of other systems are nothing to group trials by
@@ -105,7 +105,7 @@ def _scan_key(content: SourceBytes, columns: RequestedColumns) -> Scan:
                     f"{content.name}, row {rows[contradictory[0]]}: cm-label is {row['cm']!r} and "
                     f"asv-label {row['asv']!r}"
                 )
-                hint = "correct one of them"
+                hint = "correct one of the labels"
                 raise DataError(msg, hint)
             yield chunk
 

@@ -187,7 +187,7 @@ def check_decodes(*tables: UndecodedTable) -> None:
 
 def _damage_error(name: str, kind: str, reason: str) -> DataError:
     msg = f"{name}: cannot be read as {kind} ({reason})"
-    hint = "it may be truncated, so make or copy it again"
+    hint = "create or copy the file again: it may be truncated"
     return DataError(msg, hint)
 
 
@@ -256,7 +256,7 @@ def dataframe_from(source: Any, name: str) -> pl.DataFrame:
         return frame
     remedy = "give a path, a dataframe or a mapping of arrays"
     if hasattr(source, "select_columns"):
-        remedy = "it gives its rows one by one, so load it without streaming=True"
+        remedy = "load the dataset without streaming=True"
     msg = f"{name}: type {type(source).__name__} is not a table"
     raise DataError(msg, remedy)
 
@@ -311,7 +311,7 @@ def _no_ids_error(array: Any, name: str) -> DataError:
             f"{remedy} with ids of both sides; arrays of scores and labels without ids go to "
             "pv.metrics(scores, labels, groups)"
         )
-    msg = f"{name}: an array of type {type(array).__name__} names no columns"
+    msg = f"{name}: an array of type {type(array).__name__} has no column names"
     return DataError(msg, remedy)
 
 

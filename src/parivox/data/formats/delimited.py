@@ -50,7 +50,7 @@ _MAX_FREE_TEXT_BYTES = 16 << 20
 CHUNK_BYTES = 64 << 20
 """Bytes read at once."""
 PICKLE_ADVICE = (
-    "may run code when it is opened, so it is not; save embeddings as ids and vectors with "
+    "may run code when opened, so it is not read; save embeddings as ids and vectors with "
     'numpy.savez(FILE, ids=[one.replace("@", "/") for one in all], '
     "vectors=numpy.stack(list(all.values())))"
 )
@@ -76,10 +76,10 @@ def read_header(content: SourceBytes) -> tuple[list[str], str, int]:
             f"{content.name}: its header, row {lines[-1][0]}, is longer than "
             f"{MAX_HEADER_BYTES >> 20} MiB"
         )
-        hint = "give a table of fewer columns"
+        hint = "give a table with fewer columns"
         raise DataError(msg, hint)
     if not data_lines:
-        msg = f"{content.name}: contains a header and nothing else"
+        msg = f"{content.name}: contains only a header"
         hint = "give a file with rows below it"
         raise DataError(msg, hint)
     return names, separator, data_lines[0][0]
@@ -258,8 +258,8 @@ def check_text(content: SourceBytes) -> None:
         hint = "save it in one of these formats"
         raise DataError(msg, hint)
     if b"\r" in head.strip() and b"\n" not in head:
-        msg = f"{name}: its lines end in CR alone, as on old Macs"
-        hint = "save it with line ends LF or CR LF"
+        msg = f"{name}: its lines end in CR only, as on old Macs"
+        hint = "save it with line endings LF or CR LF"
         raise DataError(msg, hint)
 
 
@@ -402,7 +402,7 @@ def _parse_checked(
         return _parse_by_record(data_text, data_row, name, separator, types)
     assert engine_error is not None
     msg = f"{name}: cannot be read as a table ({error_summary(engine_error)})"
-    hint = "repair the file"
+    hint = "repair or export the file again"
     raise DataError(msg, hint) from engine_error
 
 
@@ -464,10 +464,10 @@ def _first_doubtful_quote(text: bytes, first_row: int, separator: str, width: in
 
 def _stray_quote_error(name: str, row: int) -> StrayQuote:
     msg = (
-        f'{name}, row {row}: a cell in quotes (") does not end with them, or not on its line, but '
+        f'{name}, row {row}: a cell begins with a quote (") that is not closed on its line, but '
         "each line has as many cells as the header"
     )
-    hint = "if quotes are ordinary characters, give --quotes none, otherwise repair the row"
+    hint = "if quotes are ordinary characters, give --quotes none; otherwise repair the row"
     return StrayQuote(msg, hint)
 
 
@@ -483,7 +483,7 @@ def _parse_by_record(
             records.append([cell or None for cell in cells] or [None] * len(types))
             row = first_row + reader.line_num
     except csv.Error as error:
-        msg = f'{name}, row {row}: a cell in quotes (") does not end with them'
+        msg = f'{name}, row {row}: a cell begins with a quote (") that is not closed'
         hint = "repair the row or, if quotes are ordinary characters, give --quotes none"
         raise StrayQuote(msg, hint) from error
     return pl.DataFrame(records, schema=dict.fromkeys(types, pl.String), orient="row")

@@ -371,6 +371,6 @@ def error_summary(error: BaseException) -> str:
 
 def too_many_cells(name: str, max_cells: int) -> DataError:
     """Return the error for a workbook with more cells than are read."""
-    msg = f"{name}: a sheet has more than {max_cells:,} cells, the most that are read of a workbook"
+    msg = f"{name}: a sheet has more than {max_cells:,} cells, the limit for workbooks"
     hint = "save its table as CSV or Parquet"
     return DataError(msg, hint)

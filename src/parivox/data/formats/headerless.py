@@ -322,7 +322,7 @@ def headerless(
                 f"{content.name}: --columns names {', '.join(columns.by_role.values())}, but the "
                 f"file is read as {name}, without a header"
             )
-            hint = f"give {columns.option} delimited if it has one"
+            hint = f"if the file has a header, give {columns.option} delimited"
             raise DataError(msg, hint)
         sample = text_sample(content.head)
         _check_width(
@@ -402,7 +402,7 @@ def _check_width(
             f"{content.name}, row {lines[wide_lines[0]][0]}: has {sample.width} columns, but "
             f"{name} has {n_known} ({', '.join(column_texts)})"
         )
-        hint = "name the columns in a header, or remove the others"
+        hint = "name the columns in a header, or remove the surplus columns"
         raise DataError(msg, hint)
 
 

@@ -49,7 +49,7 @@ def with_one_record_a_line(content: SourceBytes) -> SourceBytes:
     is_document, document = _decode(text, content.name)
     if isinstance(document, list) and any(isinstance(row, list) for row in document):
         msg = f"{content.name}: contains rows of values without column names"
-        hint = 'write the names with the values, as to_json(orient="records") of pandas does'
+        hint = 'write column names with the values, as to_json(orient="records") of pandas does'
         raise DataError(msg, hint)
     records = _records(document) if is_document else []
     if not records:
@@ -67,7 +67,7 @@ def _decode(text: str, name: str) -> tuple[bool, Any]:
             keys = [key for key, _ in pairs]
             repeated = next(key for key in keys if keys.count(key) > 1)
             msg = f"{name}: has the key {repeated!r} twice in one object"
-            hint = "keep one"
+            hint = "keep one of the two entries"
             raise DataError(msg, hint)
         return decoded
 

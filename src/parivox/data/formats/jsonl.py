@@ -48,8 +48,8 @@ _TOOLKIT_NAMES: tuple[dict[Path, str], ...] = (
 """Names of columns by path, for each toolkit; the first with its first path in the file applies."""
 _CHANNEL = "channel"  # counted from 0 by lhotse, from 1 by everyone else
 _LIST_REMEDIES = {
-    1: "a row has one; write a line for each, as lhotse's trim_to_supervisions does",
-    2: "a pair has two; write a line for each pair",
+    1: "a row can have one; write one line for each, as lhotse's trim_to_supervisions does",
+    2: "a pair has two; write one line for each pair",
 }
 """Remedies for a list that is too long, by the number of elements that it may contain."""
 
@@ -113,11 +113,13 @@ def _check_lists(
 
 
 def _refuse_line(content: SourceBytes, row: int, line: str) -> NoReturn:
-    remedy = "repair or remove it"
+    remedy = "repair or remove the row"
     if re.search(r"\b(NaN|Infinity)\b", line):
-        remedy += "; NaN and Infinity are none of JSON's numbers"
+        remedy += "; NaN and Infinity are not numbers in JSON"
     elif row == head_lines(content.head)[0][0]:
-        remedy = f"write one per line, as jq -c '.[]' {content.name} does of a list of them"
+        remedy = (
+            f"write one object per line: jq -c '.[]' {content.name} does this for a list of objects"
+        )
     msg = f"{content.name}, row {row}: is not a JSON object, but other rows are: {line[:60]!r}"
     raise DataError(msg, remedy)
 

@@ -82,14 +82,14 @@ def _sheets(content: SourceBytes) -> Sequence[Worksheet]:
 
             return read_sheets(file, name, MAX_CELLS)
     except ImportError as error:
-        msg = f"{name}: is a workbook"
-        hint = 'to read it, pip install "parivox[xlsx]", or save the table as CSV'
+        msg = f"{name}: is a workbook, which needs openpyxl"
+        hint = 'run pip install "parivox[xlsx]", or save the table as CSV'
         raise DataError(msg, hint) from error
     except DataError:
         raise
     except Exception as error:  # damaged files make openpyxl and zipfile raise whatever they like
         msg = f"{name}: cannot be read as XLSX ({error_summary(error.__cause__ or error)})"
-        hint = "it may be truncated, so copy it or save it again"
+        hint = "copy or save the file again: it may be truncated"
         raise DataError(msg, hint) from error
 
 
@@ -102,7 +102,7 @@ def _check_parts(file: IO[bytes], name: str) -> None:
         size = sum(sizes.values())
         if size > MAX_UNPACKED_BYTES:
             msg = (
-                f"{name}: takes {size >> 20:,} MiB once unpacked, where a workbook may take "
+                f"{name}: has {size >> 20:,} MiB when unpacked; the limit for workbooks is "
                 f"{MAX_UNPACKED_BYTES >> 20:,}"
             )
             hint = "save its table as CSV or Parquet"
@@ -117,7 +117,7 @@ def _check_parts(file: IO[bytes], name: str) -> None:
         elif b"http://purl.oclc.org/ooxml/" in packed.read("xl/workbook.xml"):
             wrong_kind, remedy = (
                 "a workbook in strict Open XML",
-                "save it as XLSX that is not strict, or CSV",
+                "save it as ordinary XLSX or CSV",
             )
         if wrong_kind:
             msg = f"{name}: is {wrong_kind}"
@@ -154,16 +154,16 @@ def _find_table_sheet(sheets: Sequence[Worksheet], name: str) -> Worksheet:
             if len(tables) > 1:
                 both = f"{tables[0].name!r} and {tables[1].name!r}"
                 msg = f"{name}: sheets {both} may both be the table"
-                hint = "delete one, or save the one as a file of its own"
+                hint = "delete one, or save the right one as a separate file"
                 raise DataError(msg, hint)
             if tables:
                 return tables[0]
     if any(sheet.rows for sheet in sheets):
-        msg = f"{name}: contains a header and nothing else"
+        msg = f"{name}: contains only a header"
         hint = "give a file with rows below it"
         raise DataError(msg, hint)
-    msg = f"{name}: is a workbook with empty sheets"
-    hint = "give one with a header and rows below it"
+    msg = f"{name}: is a workbook in which all sheets are empty"
+    hint = "give a workbook with a header and rows below it"
     raise DataError(msg, hint)
 
 
@@ -210,7 +210,7 @@ def _column_names(sheet: Worksheet, header: int, sheet_location: str) -> dict[in
                 f"{sheet_location}, row {header}: columns {letters(column_by_name[name])} and "
                 f"{letters(column)} are both named {name!r}"
             )
-            hint = "rename one"
+            hint = "rename one of the columns"
             raise DataError(msg, hint)
         column_by_name[name] = column
     return names
@@ -258,7 +258,7 @@ def _check_cells(sheet: Worksheet, header: int, names: dict[int, str], sheet_loc
                     f"column {letters(column)} has no name in row {header}, which is taken as the "
                     "header"
                 )
-                hint = "name or clear the column, or delete what stands above the header"
+                hint = "name or clear the column, or delete the cells above the header"
                 raise DataError(msg, hint)
 
 

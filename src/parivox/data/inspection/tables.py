@@ -290,8 +290,8 @@ def _reader_problems(inspected: InspectedTable, kind: str, speaker: str | None) 
         elif kind == "speakers" and speaker is None:
             names = ", ".join(map(repr, inspected.columns[:_MAX_NAMED_COLUMNS]))
             problem = (
-                f"{name}: has no known columns and no ids of speakers (found: {names}); put names "
-                "above its columns, such as enrol,test,score,label or speaker,gender"
+                f"{name}: has no known columns and no ids of speakers (found: {names}); name the "
+                "columns in a header, such as enrol,test,score,label or speaker,gender"
             )
             return (problem,)
         elif (

@@ -96,14 +96,14 @@ def parse_mix(text: Any, grades: int = 4) -> dict[int, float]:
         pairs = [assignment.partition("=")[::2] for assignment in text.split(",")]
         shares = {name.strip(): share.strip() for name, share in pairs}
         if len(shares) < len(pairs):
-            msg = f"--mix {text!r}: names a grade twice"
-            hint = "name each once"
+            msg = f"--mix {text!r}: contains a grade twice"
+            hint = "give each grade once"
             raise ConfigError(msg, hint)
     elif isinstance(text, Mapping):
         shares = dict(text)
     else:
         msg = f"--mix {text!r}: is not a mix"
-        hint = f"write it like {example}"
+        hint = f"write a mix such as {example}"
         raise ConfigError(msg, hint)
     mix = {}
     for name, share in shares.items():
@@ -114,12 +114,15 @@ def parse_mix(text: Any, grades: int = 4) -> dict[int, float]:
             mix = {0: math.nan}  # no grade, which is refused below
         if not all(1 <= grade <= grades and 0 <= x <= 1 for grade, x in mix.items()):
             msg = f"--mix {name}={share}: is not a share of a grade"
-            hint = f"write it like {example}, with grades from 1 to {grades} and shares from 0 to 1"
+            hint = (
+                f"write a mix such as {example}, with grades from 1 to {grades} and shares from 0 "
+                "to 1"
+            )
             raise ConfigError(msg, hint)
     total = sum(mix.values())
     if abs(total - 1) > _SUM_TOLERANCE:
         msg = f"--mix: the shares add up to {total:g}"
-        hint = "make them add up to 1"
+        hint = "make the shares add up to 1"
         raise ConfigError(msg, hint)
     return mix
 
@@ -149,7 +152,7 @@ def parse_mixes(text: Any, grades: int = 4) -> Mixes:
             label_shares = {str(name).removeprefix("target"): shares[name] for name in names}
             mixes[label] = parse_mix(label_shares, max_grade)
     if mixes.get("target", {}).keys() - {TRIVIAL, OTHER_RECORDING}:
-        msg = "--mix: target trials are of grade 1 (one recording) or 3"
+        msg = "--mix: target trials have grade 1 (one recording) or 3"
         hint = "write target3=1"
         raise ConfigError(msg, hint)
     return mixes

@@ -281,8 +281,8 @@ class _KeyCounts(KeySums):
         n_keys = max(n_speakers, 1) ** 2 * 3 * n_agreement_codes * n_groups**2
         if math.log2(n_keys) > MAX_KEY_BITS:
             msg = (
-                f"{n_speakers:,} speakers and {n_groups - 1:,} groups that are not of speakers "
-                "make too many combinations to count"
+                f"{n_speakers:,} speakers and {n_groups - 1:,} groups of recordings or trials "
+                "have too many combinations to count"
             )
             hint = "group by fewer values, or by bands of a number"
             raise ConfigError(msg, hint)

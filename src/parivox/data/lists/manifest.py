@@ -78,7 +78,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
     unknown = sorted({*manifest["parameters"]} - {*parameters})
     unknown += sorted({*manifest["inputs"]} - {*_ROLES})
     if unknown:
-        raise _manifest_error(path, f"{unknown[0]!r} is not known of a list that is {kind}")
+        raise _manifest_error(path, f"{unknown[0]!r} is not known for a list of kind {kind}")
     for role, source in manifest["inputs"].items():
         fields = {"ids_sha256": "str"}
         # without a table of speakers, their columns are in the utterances: a hash, but no path
@@ -87,7 +87,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
         _check_fields(path, f"inputs.{role}.", source, fields)
     lists, n_variants = manifest["lists"], manifest["variants"]
     if len(lists) != n_variants:
-        raise _manifest_error(path, f"variants is {n_variants}, of lists there are {len(lists)}")
+        raise _manifest_error(path, f"variants is {n_variants}, but there are {len(lists)} lists")
     for index, built_list in enumerate(lists):
         _check_fields(path, f"lists[{index}].", built_list, {"sha256": "str"})
     return dict(manifest)
@@ -103,13 +103,13 @@ def _read_known_schema(path: Path) -> Any:
         schema, _ = manifest["schema"], manifest["kind"]
     except OSError as error:
         fault = f"cannot be read ({error.strerror})"
-        raise _manifest_error(path, fault, "check the name") from error
+        raise _manifest_error(path, fault, "check the path") from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        hint = "give the NAME.manifest.json of one"
+        hint = "give the NAME.manifest.json of a list"
         raise _manifest_error(path, "is not a manifest of a trial list", hint) from error
     if schema != SCHEMA:
         fault = f"is a manifest of {schema!r}, not {SCHEMA!r}"
-        raise _manifest_error(path, fault, "install its version of Parivox")
+        raise _manifest_error(path, fault, "use the version of Parivox that wrote it")
     return manifest
 
 

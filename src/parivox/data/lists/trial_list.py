@@ -76,12 +76,13 @@ class Agreement:
             codes = [LABELS.get(value.lower(), -1) for value in values]
         if values and max(codes) < 0:
             msg = (
-                f"--grade-by {attribute.text!r}: contains {', '.join(map(repr, values[:3]))} for "
-                "whole trials"
+                f"--grade-by {attribute.text!r}: the trial column contains "
+                f"{', '.join(map(repr, values[:3]))}, but must show whether both sides share a "
+                "value"
             )
             hint = (
-                "write yes or no, for shared or not, or give bands of a number, for "
-                f"example {attribute.name}:30"
+                "write yes (shared) or no (not shared), or give bands of a number, for example "
+                f"{attribute.name}:30"
             )
             raise ConfigError(msg, hint)
         return cls(name, attribute_values, np.array([*codes, -1], dtype=np.int8))
@@ -268,13 +269,16 @@ def parse_difficulty(names: Sequence[str]) -> list[Attribute]:
     attributes = [parse_attribute(name.removeprefix("same:"), "--grade-by") for name in names]
     for attribute in attributes:
         if attribute.side or "+" in attribute.text:
-            msg = f"--grade-by {attribute.text!r}: both sides of a trial are compared"
+            msg = (
+                f"--grade-by {attribute.text!r}: contains a side or several attributes, but "
+                "grades compare one attribute of both sides"
+            )
             hint = "name attributes one by one, for example gender,nationality"
             raise ConfigError(msg, hint)
     lower_names = [attribute.text.lower() for attribute in attributes]
     if len(set(lower_names)) < len(lower_names) or len(attributes) > _MAX_ATTRIBUTES:
-        msg = f"--grade-by names an attribute twice, or more than {_MAX_ATTRIBUTES}"
-        hint = "name each once"
+        msg = f"--grade-by names an attribute twice, or more than {_MAX_ATTRIBUTES} attributes"
+        hint = "name fewer attributes, each once"
         raise ConfigError(msg, hint)
     return attributes
 
