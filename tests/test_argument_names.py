@@ -29,8 +29,8 @@ def test_every_option_is_named_as_the_argument(option):
     [
         ("--by 'acent' is unknown", "by='acent' is unknown"),
         (
-            "name one, for example --by gender or --by a+b",
-            "name one, for example by='gender' or by='a+b'",
+            "name a file, for example --by gender or --by a+b",
+            "name a file, for example by='gender' or by='a+b'",
         ),
         ("leave out --distance", "leave out orientation='distance'"),
         ("give --baseline OLD, its audit", "give baseline=OLD, its audit"),
@@ -38,7 +38,7 @@ def test_every_option_is_named_as_the_argument(option):
         ("for example --day 2026-11-22", "for example day='2026-11-22'"),
         ("count it with parivox count; or not", "count it with pv.count; or not"),
         ("see parivox gate --example", "see parivox gate --example"),
-        ("as `ray start --head` names it", "as `ray start --head` names it"),
+        ("as shown by `ray start --head`", "as shown by `ray start --head`"),
         ("a--b and -- are no options", "a--b and -- are no options"),
     ],
 )

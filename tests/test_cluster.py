@@ -160,10 +160,12 @@ def test_a_cluster_without_what_is_needed_is_said_after_a_while():
 
 def test_a_file_of_a_node_that_is_not_seen_here_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("parivox.runtime.cluster.MAX_WAIT_S", 0.2)
-    with pytest.raises(ConfigError, match="a node wrote it, and it is not seen here; name a fold"):
+    with pytest.raises(
+        ConfigError, match=r"was written by a node, but does not exist .*; name a fold"
+    ):
         _wait_for_files({str(tmp_path / "gone.npy"): "0" * 64})
     (tmp_path / "old.npy").write_bytes(b"of before")
-    with pytest.raises(ConfigError, match="a node wrote it, and it is not seen here"):
+    with pytest.raises(ConfigError, match="was written by a node, but does not exist"):
         _wait_for_files({str(tmp_path / "old.npy"): "0" * 64})
     _wait_for_files({str(tmp_path / "old.npy"): hashlib.sha256(b"of before").hexdigest()})
 
@@ -207,7 +209,7 @@ def test_where_nothing_answers_it_is_said_at_once(run, home):
         words = ("embed", "calls", "--system", "mine:small", "--out", "none", "--ray", address)
         completed = run("-m", "parivox", *words, "--quiet")
     assert completed.returncode == 2
-    assert completed.stderr.startswith(f"parivox: error: --ray {address}: nothing answers there (")
+    assert completed.stderr.startswith(f"parivox: error: --ray {address}: no cluster answers (")
     assert completed.stderr.count("\n") == 1
 
 
@@ -235,4 +237,4 @@ def test_pairs_that_are_counted_here_take_no_cluster(monkeypatch, capsys, tmp_pa
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit, match="2"):
         main(words)
-    assert "ray goes with a list of trials; leave it out" in capsys.readouterr().err
+    assert "ray applies only to trial lists; leave it out" in capsys.readouterr().err

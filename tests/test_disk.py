@@ -160,7 +160,7 @@ def test_a_full_disk_is_one_sentence_in_whoevers_words_it_comes(tmp_path, monkey
     with pytest.raises(ConfigError) as error, scratch.file_to_write("rows") as path:
         full(path)
     assert str(error.value) == (
-        f"{tmp_path}: has no room for what does not fit into memory (No space left on device); "
+        f"{tmp_path}: has no room for data that do not fit into memory (No space left on device); "
         "free disk space, or name a folder on another disk in the environment variable TMPDIR"
     )
     scratch.remove()
@@ -174,5 +174,5 @@ def test_an_error_of_another_kind_stays_what_it_is():
     with pytest.raises(ConfigError) as error, explain_write_errors("--out a"):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     assert str(error.value) == (
-        "--out a: cannot be written (Permission denied); correct that, or name another file"
+        "--out a: cannot be written (Permission denied); correct the cause, or name another file"
     )

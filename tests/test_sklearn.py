@@ -114,7 +114,7 @@ def test_thresholds_predict_decisions(sign, trials):
     decisions = chosen.predict(sign * scores, ["f", "m", None])
     expected = scores >= [chosen.apart["f"], chosen.apart["m"], chosen.record["common"]]
     assert decisions.tolist() == expected.astype(int).tolist()
-    with pytest.raises(pv.DataError, match="thresholds of their own; give groups="):
+    with pytest.raises(pv.DataError, match="group-specific thresholds; give the group"):
         chosen.predict(scores)
-    with pytest.raises(pv.DataError, match="hold NaN"):
+    with pytest.raises(pv.DataError, match="contain NaN"):
         chosen.predict([np.nan], ["f"])

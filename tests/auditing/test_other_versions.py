@@ -319,7 +319,7 @@ def test_an_old_state_goes_on(version, n_errors, tmp_path):
     key = OLD_AUDITS / f"{version}-stream.key"
     options = {"state": path, "key": key, "speakers": people, "by": "gender"}
     last_day, next_day = (dt.date(2026, 1, day).isoformat() for day in DAYS[version])
-    with pytest.raises(ConfigError, match=f"{last_day} is counted already"):
+    with pytest.raises(ConfigError, match=f"{last_day} is already counted"):
         pv.monitor(calls, day=last_day, **options)
     new = pv.monitor(calls, day=next_day, **options)
     assert (new.record["trials"], new.record["errors"]) == (360, n_errors + 20)

@@ -302,7 +302,7 @@ def test_the_plan_is_json(pilot):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "nothing to plan from"),
+        ({}, "a plan needs a pilot audit or assumed rates"),
         ({"rate": {"fnr": 0.1}}, "icc of fnr is missing"),
         ({"rate": {"fnr": 0.1}, "icc": {"fnr": 0.1}}, "trials_per_speaker of fnr is missing"),
         ({"detect_ratio": 1}, "detect_ratio is 1"),
@@ -318,7 +318,7 @@ def test_the_plan_is_json(pilot):
         ({"icc": {"fnr": "x"}}, "icc fnr is 'x'"),
         ({"icc": 0.1}, "icc is 0.1; give a mapping"),
         ({"trials_per_speaker": {"fnr": 0}}, "trials_per_speaker fnr is 0"),
-        ({"target_fpr": 0.1, "rate": {"fpr": 0.2}}, "target_fpr and rate fpr differ"),
+        ({"target_fpr": 0.1, "rate": {"fpr": 0.2}}, "target_fpr and rate fpr are different"),
     ],
 )
 def test_nonsense_is_refused_in_one_sentence(options, message):

@@ -82,7 +82,7 @@ CASES = {
         ("audit", "A=scores.csv", "A=other.csv", *PEOPLE),
         "scores.csv, row 2 and other.csv, row 2: the same trial (s0/0.wav, s0/1.wav) has score",
     ),
-    "files of one name": (("audit", "scores.csv", "./scores.csv", *PEOPLE), "named twice"),
+    "files of one name": (("audit", "scores.csv", "./scores.csv", *PEOPLE), "given twice"),
     "development scores of another system": (
         ("audit", "A=scores.csv", "B=other.csv", *PEOPLE, "--threshold-from", "A=scores.csv"),
         "--threshold-from",

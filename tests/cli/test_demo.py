@@ -7,4 +7,4 @@ def test_without_its_scores_the_demo_says_how_to_get_them(parivox, monkeypatch):
     monkeypatch.setattr(demo, "find_spec", lambda _: None)
     done = parivox("demo")
     assert done.returncode == 2
-    assert "pip install 'parivox[demo]' brings them" in done.stderr
+    assert "install them with: pip install 'parivox[demo]'" in done.stderr

@@ -133,7 +133,10 @@ def test_check_says_whether_a_store_is_whole(embed, home):
         ((), "nothing to do: give RECORDINGS"),
         (("calls",), "nothing to do: give --out DIR"),
         (("calls", "--out", "-"), "--out -: standard output is not a folder"),
-        (("calls", "--check", "out"), "--check DIR looks at a folder and embeds nothing"),
+        (
+            ("calls", "--check", "out"),
+            "--check only checks a folder, and cannot be used with RECORDINGS or --out",
+        ),
         (("--check", "calls"), "calls: is not a store of embeddings; make one with parivox embed"),
         (("nosuch", *MINE), "nosuch"),
         (("mine.py", *MINE), "mine.py"),

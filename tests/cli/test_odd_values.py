@@ -46,7 +46,7 @@ def test_no_chart_takes_the_place_of_another_file(tmp_path, ending, optional):
     optional("vl_convert")
     file = tmp_path / f"figure.{ending}"
     file.write_bytes(b"my notes")
-    with pytest.raises(ConfigError, match="already exists and is no chart; name another file"):
+    with pytest.raises(ConfigError, match="already exists and is not a chart; name another file"):
         check_chart("--figure", str(file))
     assert file.read_bytes() == b"my notes"
     file.write_bytes(b"")

@@ -65,7 +65,7 @@ def test_a_terminal_without_unicode_gets_plain_signs(parivox, pilot):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "nothing to plan from; give --pilot DIR"),
+        ((), "a plan needs a pilot audit or assumed rates; give --pilot DIR"),
         (("--pilot", "nosuch"), "nosuch: does not contain an audit"),
         (("--pilot", "."), ".: does not contain an audit"),
         (("--detect-ratio", "two"), "--detect-ratio"),

@@ -106,12 +106,15 @@ def test_all_pairs_are_counted_and_audited(parivox, home, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("score", "--out", "a", "--embeddings", "embeddings.npz"), "which trials?"),
-        (("score", "--all-pairs", "--out", "a"), "--all-pairs: pairs are counted"),
-        (("score", "trials.txt", "--counts", "--out", "a"), "--counts: counts all pairs"),
-        (("score", "trials.txt", "--by", "gender", "--out", "a"), "--by goes with --all-pairs"),
+        (("score", "--out", "a", "--embeddings", "embeddings.npz"), "missing trials"),
+        (("score", "--all-pairs", "--out", "a"), "--all-pairs needs --counts"),
+        (("score", "trials.txt", "--counts", "--out", "a"), "--counts needs --all-pairs"),
+        (
+            ("score", "trials.txt", "--by", "gender", "--out", "a"),
+            "--by applies only to --all-pairs",
+        ),
         ((*PAIRS, "trials.txt", "--out", "a"), "trials.txt: is a list"),
-        ((*PAIRS, "--out", "a", "--models", "m.csv"), "--models goes with a list of trials"),
+        ((*PAIRS, "--out", "a", "--models", "m.csv"), "--models applies only to trial lists"),
         ((*PAIRS, "--out", "a"), "for example --step 0.001"),
         ((*PAIRS, "--out", "speakers.csv", "--overwrite"), "was not written by Parivox"),
         ((*PAIRS, "--out", "a.tally", "--step", "0.1"), "names no file of counts"),
@@ -137,10 +140,10 @@ def test_all_pairs_that_cannot_be_counted_leave_nothing(parivox, home, words, me
         (("--embeddings", "embeddings.npz", "--out", "none/a/b.parquet/"), "is a folder")
         if os.name == "nt"
         else (("--embeddings", "embeddings.npz", "--out", "/proc/a.parquet"), "cannot be written"),
-        (("--system", "level:verifier", "--out", "a.parquet"), "takes --recordings"),
+        (("--system", "level:verifier", "--out", "a.parquet"), "needs --recordings"),
         (
             ("--embeddings", "embeddings.npz", "--out", "a.parquet", "--recordings", "."),
-            "--recordings goes with --system",
+            "--recordings applies only to --system",
         ),
     ],
 )

@@ -69,7 +69,7 @@ def test_charts_are_written(variants, optional, tmp_path):
         (("--per-speaker", "4,x"), "--per-speaker is 'x'; give a whole number"),
         (("--seed", "-1"), "--seed is -1; give a whole number from 0 to"),
         (("--variants", "1"), "--variants is 1; give a whole number from 2 to"),
-        (("--chart", "spread.gif"), "--chart spread.gif: is not a kind of chart"),
+        (("--chart", "spread.gif"), "--chart spread.gif: is not a chart format"),
         (("--dets", "nowhere/d.svg"), "--dets nowhere/d.svg: cannot be written there"),
         (("--per-speaker", "500"), "no speaker has 500 same-speaker pairs"),
     ],

@@ -167,13 +167,13 @@ def test_what_is_written_is_right_by_the_schema(shifted, written, is_valid):
         ({"parivox-calibrator": 2}, "is of version 2, but this Parivox reads version 1 only"),
         ({"method": "platt"}, "method is 'platt', not one of logistic, isotonic"),
         ({"side": "both"}, "side is 'both'"),
-        ({"by": 3}, "by is not a grouping"),
+        ({"by": 3}, "'by' is not a grouping"),
         ({"common": {"slope": -1, "offset": 0}}, "common is not slope and offset: two numbers"),
         ({"groups": {"f": {"slope": 1}}}, "of 'f' is not slope and offset"),
         ({"group": {}}, "'group' is not known; did you mean 'groups"),
         (
             {"method": "isotonic", "common": {"scores": [1, 0], "llrs": [0, 1]}, "groups": {}},
-            "is not scores and llrs: rising lists of one length",
+            "is not scores and llrs: increasing lists of the same length",
         ),
     ],
 )
@@ -198,7 +198,7 @@ def test_what_a_calibrator_cannot_be_applied_to_is_told(shifted, written, tmp_pa
     trials, speakers = shifted
     out = tmp_path / "llr.csv"
     decided = trials.with_columns(threshold=pl.lit(1.0))
-    with pytest.raises(pv.DataError, match="is a threshold of the original scores"):
+    with pytest.raises(pv.DataError, match="contains thresholds of the original scores"):
         pv.apply_calibrator(decided, written, out, speakers=speakers)
     other_speakers = speakers.with_columns(gender=pl.lit("x"))
     with pytest.raises(pv.ConfigError, match="none of the calibrator's groups by gender occurs"):
@@ -320,10 +320,13 @@ def test_the_command_writes_applies_and_draws(run, files):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["scores.csv", "--apply", "c.json"], "apply needs a file for the log likelihood ratios"),
+        (["scores.csv", "--apply", "c.json"], "apply needs a file for the log-likelihood ratios"),
         (["scores.csv", "--apply", "c.json", "--out", "l.csv", "--by", "gender"], "by: the cal"),
-        (["scores.csv", "--apply", "c.json", "--out", "l.csv", "--json"], "nothing is judged"),
-        (["scores.csv", "--by", "gender", "--figure", "r.txt"], "is not a kind of chart"),
+        (
+            ["scores.csv", "--apply", "c.json", "--out", "l.csv", "--json"],
+            "which evaluates nothing",
+        ),
+        (["scores.csv", "--by", "gender", "--figure", "r.txt"], "is not a chart format"),
         ([], "missing SCORES"),
     ],
 )

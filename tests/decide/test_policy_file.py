@@ -68,14 +68,17 @@ def test_what_is_accepted_ends(tmp_path):
         (policy(CONDITION | {"not": "worse"}), "both at-most and not"),
         (policy({"name": "a", "rate": "fnr"}), "neither at-most nor not"),
         (policy(CONDITION | {"at-most": "5"}), "at-most is '5'; give 5% or 0.05"),
-        (policy({"name": "a", "rate": "fnr", "not": "better"}), "'not' takes only worse"),
+        (policy({"name": "a", "rate": "fnr", "not": "better"}), "'not' can only be worse"),
         (
             policy({"name": "a", "rate": "fta", "not": "worse"}),
-            "'not' takes only worse, for fnr or fpr",
+            "'not' can only be worse, and only for fnr or fpr",
         ),
-        (policy(CONDITION | {"than": "baseline"}), "'than' is only for ratios"),
+        (policy(CONDITION | {"than": "baseline"}), "'than' applies only to ratios"),
         (policy(CONDITION | {"at-most": "1.5x", "than": "lasts"}), "others or baseline"),
-        (policy(CONDITION | {"rate": "fta", "at-most": "1.5x"}), "ratios are of fnr and fpr"),
+        (
+            policy(CONDITION | {"rate": "fta", "at-most": "1.5x"}),
+            "only fnr and fpr can have a limit on their ratio",
+        ),
         (policy(CONDITION | {"groups": ["f", "f"]}), "groups names 'f' twice; name it once"),
         (policy(CONDITION, CONDITION | {"at-most": "3%"}), "is the name of two conditions"),
         (

@@ -732,8 +732,8 @@ def test_a_script_without_a_guard_is_told_of_it(folder, small, tmp_path):
     )
     assert done.returncode == 1
     *_, last_line = done.stderr.splitlines()
-    assert "a worker process ended before it began (exit code 1)" in last_line
-    assert 'put what it does below if __name__ == "__main__":' in last_line
+    assert "a worker process ended before it started its task (exit code 1)" in last_line
+    assert 'put the code of the script below if __name__ == "__main__":' in last_line
     assert "another process is writing" not in done.stderr
 
 

@@ -143,19 +143,22 @@ def test_a_state_holds_no_id_and_little_of_anyone(monitored, folder):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"day": day(2)}, f"{day(2)} is counted already"),
+        ({"day": day(2)}, f"{day(2)} is already counted"),
         ({"day": "2026-01-06"}, f"comes before {day(WEEKS - 1)}, the last day counted"),
-        ({"skipped": False}, "is missing, the day after the last one counted; count it first"),
+        (
+            {"skipped": False},
+            ", the day after the last day counted, is missing; count this day first",
+        ),
         ({"day": "9999-12-31"}, "days after"),
-        ({"alpha": 0.1}, "was begun with alpha=0.05"),
-        ({"limits": "fnr=0.1"}, "was begun without limits"),
-        ({"by": "gender+age"}, "was begun with by='gender'"),
+        ({"alpha": 0.1}, "was started with alpha=0.05"),
+        ({"limits": "fnr=0.1"}, "was started without limits"),
+        ({"by": "gender+age"}, "was started with by='gender'"),
         ({"by": None}, "by names no grouping"),
-        ({"limits": "fpr=0.1"}, "a stream has one limit, of the FNR of every group"),
+        ({"limits": "fpr=0.1"}, "a stream has one limit, for the FNR of every group"),
         ({"key": None}, "key: is missing"),
         ({"day": "someday"}, "day someday: is not a date"),
-        ({"day": None}, "has no day"),
-        ({"state": "/no/such/folder/state"}, "file not found; check the path, or begin a stream"),
+        ({"day": None}, "contains no date"),
+        ({"state": "/no/such/folder/state"}, "file not found; check the path, or start a stream"),
         ({"state": "/no/such/folder/state", "new": True}, "cannot be written"),
         ({"new": True}, "exists already; leave out new=True"),
     ],
@@ -172,7 +175,7 @@ def test_the_same_trials_are_not_counted_as_another_day(again):
 
 def test_a_state_of_another_key_is_refused(again, tmp_path):
     (tmp_path / "other").write_text("fedcba9876543210")
-    with pytest.raises(pv.ConfigError, match="was begun with another key"):
+    with pytest.raises(pv.ConfigError, match="was started with another key"):
         again(key=tmp_path / "other")
 
 
@@ -184,7 +187,7 @@ def test_a_file_that_is_no_state_is_refused(again, tmp_path):
 
 def test_scores_without_decisions_are_refused(again):
     scores = calls(1).with_columns(pl.lit(0.5).alias("score")).drop("decision")
-    with pytest.raises(pv.DataError, match="contains scores and no decisions"):
+    with pytest.raises(pv.DataError, match="contains scores, but no decisions"):
         again(scores)
 
 
@@ -205,7 +208,7 @@ def test_a_day_that_cannot_be_written_is_not_counted(again, tmp_path, monkeypatc
 def test_a_stream_begins_with_a_new_key_and_goes_on_with_it(tmp_path):
     options = {"state": tmp_path / "state", "speakers": PEOPLE, "by": "gender"}
     key = tmp_path / "key"
-    with pytest.raises(pv.ConfigError, match="new_key: is for a new stream"):
+    with pytest.raises(pv.ConfigError, match="new_key applies only to a new stream"):
         pv.monitor(calls(0), day=day(0), new_key=key, **options)
     begun = pv.monitor(calls(0), day=day(0), new=True, new_key=key, **options)
     assert begun.record["settings"]["kdf"] == KDF
@@ -266,7 +269,7 @@ def test_a_stream_without_any_group_that_is_judged_says_so(tmp_path):
 
 
 def test_a_new_stream_needs_the_trials_of_a_day(tmp_path):
-    with pytest.raises(pv.ConfigError, match="new=True: begins a stream with the trials of a day"):
+    with pytest.raises(pv.ConfigError, match="new=True needs the trials of the first day"):
         pv.monitor(state=tmp_path / "s", new=True)
 
 
@@ -331,7 +334,7 @@ def test_where_days_vary_for_many_speakers_nothing_is_judged_and_no_alarm_raised
     assert group_rows[2.0]["f", "before"]["reason"] == ""
     note_text = " ".join(notes(monitored))
     assert "vary from day to day by at most 200 % of their mean (standard deviation)" in note_text
-    with pytest.raises(pv.ConfigError, match=re.escape("was begun with day_sd=2.0")):
+    with pytest.raises(pv.ConfigError, match=re.escape("was started with day_sd=2.0")):
         pv.monitor(calls(WEEKS), day=day(WEEKS), **{**options, "day_sd": 0.1}, **OPTIONS)
 
 
@@ -381,6 +384,6 @@ def test_the_command_ends_with_1_where_an_alarm_was_raised(monitored, folder, pr
     code, _, message = run(tmp_path / "2026-11-22.csv", *words[1:])
     assert code == 2
     assert message == (
-        "parivox: error: 2026-11-22.csv: 2026-11-22 is counted already; leave it out, or name its "
+        "parivox: error: 2026-11-22.csv: 2026-11-22 is already counted; leave it out, or name its "
         "--day\n"
     )

@@ -187,7 +187,7 @@ def test_what_is_no_file_is_no_state(tmp_path):
 
 def test_a_mistyped_state_begins_no_stream(folder):
     options = {"key": folder / "key", "speakers": PEOPLE, "by": "gender", "day": "2026-03-05"}
-    with pytest.raises(pv.ConfigError, match="file not found; check the path, or begin a stream"):
+    with pytest.raises(pv.ConfigError, match="file not found; check the path, or start a stream"):
         pv.monitor(calls(3), state=folder / "stat", **options)
     assert not (folder / "stat").exists()
     with pytest.raises(pv.ConfigError, match="exists already; leave out new=True"):

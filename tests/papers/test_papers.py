@@ -349,11 +349,11 @@ def test_table_3_of_paper_000_follows_from_its_table_2(reproduced):
 @pytest.mark.parametrize(
     ("paper", "selection", "sentence"),
     [
-        ("005", {}, "'005' is none of the papers; .*000, 001, 002, 003"),
+        ("005", {}, "paper '005' is not known; .*000, 001, 002, 003"),
         ("001", {"table": "9"}, "paper 001 has no table '9'; available: 1, 2, 3, 4, 5"),
         ("001", {"figure": "6"}, f"{MISSING}, it needs scores of VoxCeleb1 test and E"),
         ("002", {"table": "2"}, r"\(experiments\): no data, it is a design"),
-        (None, {"table": "2"}, "is of one paper; name it: 000, 001, 002, 003"),
+        (None, {"table": "2"}, "needs the name of its paper; name the paper: 000, 001, 002, 003"),
     ],
 )
 def test_what_is_not_there_is_a_sentence(paper, selection, sentence):

@@ -144,7 +144,10 @@ def test_without_labels_the_audit_is_as_it_was(audit):
     [
         ({"f": "x" * 200}, "the label of 'f' has 200 characters; write 1 to 60"),
         ({"f": ""}, "the label of 'f' is empty; write 1 to 60"),
-        ({"f": "a+b"}, "the label of 'f' contains '+', which joins names; write it in words"),
+        (
+            {"f": "a+b"},
+            "the label of 'f' contains '+', which joins names; write the label without this sign",
+        ),
         ({"f": ["a"]}, "the label of 'f' is a list; write it as one text"),
         ("women", "labels is one text; write lines such as 'f: women'"),
         ({}, "context: labels is empty; write lines such as 'f: women'"),

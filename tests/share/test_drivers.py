@@ -162,7 +162,7 @@ def test_a_worker_that_is_killed_is_a_sentence(folder, audit_content, tmp_path):
     error_output = process.communicate(timeout=60)[1]
     assert process.returncode == 2
     assert error_output.startswith(
-        "parivox: error: a worker process ended, but not because of its task"
+        "parivox: error: a worker process ended for a reason other than its task"
     )
     assert "(SIGKILL)" in error_output
     assert error_output.count("\n") == 1

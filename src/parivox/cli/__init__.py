@@ -209,7 +209,7 @@ def described_fault(error: Exception) -> ParivoxError:
         location = f" in {file}, line {own_frames[-1].lineno}"
     problem = f"fault of Parivox {__version__}: {name}{location}"
     hint = (
-        "report this line with what parivox report-bug prints, or repeat the command with "
-        "PARIVOX_TRACEBACK=1 to see more"
+        "report this line together with the output of parivox report-bug, or repeat the command "
+        "with PARIVOX_TRACEBACK=1 for details"
     )
     return ParivoxError(problem, hint)

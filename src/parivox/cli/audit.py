@@ -139,7 +139,7 @@ def _failing_findings(arguments: argparse.Namespace, options: Mapping[str, Any])
             ["inconclusive" if name == OLD_FAIL_CONDITION else name for name in given]
         )
     if {*findings} - {"worse"} and not options.get("limits"):
-        msg = f"--fail-on {','.join(findings)}: there is no limit"
+        msg = f"--fail-on {','.join(findings)}: no limit is given"
         hint = "give one, for example --limit fnr=5%"
         raise ConfigError(msg, hint)
     if "worse" in findings and not options.get("intervals", True):
@@ -155,7 +155,7 @@ def _check_outside_folder(out: str | None, name: str, file: str | None) -> None:
         return
     if Path(os.path.realpath(out)) in Path(os.path.realpath(file)).parents:
         option = f"--{name.replace('_', '-')}"
-        msg = f"{option} {file}: lies in --out"
+        msg = f"{option} {file}: is in the folder of --out"
         hint = "name a file elsewhere"
         raise ConfigError(msg, hint)
 
@@ -212,11 +212,11 @@ def _named_sources(sources: list[str]) -> Any:
         name = given_name or (file_stem(path), "")
         known_files = map(os.path.realpath, paths_by_name.get(name, []))
         if given_name is not None and os.path.realpath(path) in known_files:
-            msg = f"{path}: is named twice for {'@'.join(filter(None, name))!r}"
-            hint = "name it once"
+            msg = f"{path}: is given twice for {'@'.join(filter(None, name))!r}"
+            hint = "give it once"
             raise ConfigError(msg, hint)
         if given_name is None and name in paths_by_name:
-            msg = f"{path}: {name[0]!r} is named twice"
+            msg = f"{path}: the name {name[0]!r} is used twice"
             hint = "name each file, for example V2=v2.csv or V2@H=v2.csv"
             raise ConfigError(msg, hint)
         paths_by_name.setdefault(name, []).append(path)

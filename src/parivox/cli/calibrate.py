@@ -106,16 +106,19 @@ def _apply(source: str, arguments: argparse.Namespace) -> None:
     options = given_options(arguments, CalibrateOptions)
     for name, option in option_fields(CalibrateOptions).items():
         if name not in _APPLY_OPTIONS and option.is_given(options.get(name, option.default)):
-            msg = f"{option.flag}: the calibrator defines it, or does not use it"
+            msg = (
+                f"{option.flag}: cannot be used with --apply: the calibrator already defines it, "
+                "or does not use it"
+            )
             hint = "leave it out"
             raise ConfigError(msg, hint)
     for flag, setting in (("figure", arguments.figure), ("json", arguments.json)):
         if setting:
-            msg = f"--{flag}: nothing is judged with --apply"
+            msg = f"--{flag}: cannot be used with --apply, which evaluates nothing"
             hint = "leave it out"
             raise ConfigError(msg, hint)
     if arguments.out is None:
-        msg = "--apply needs a file for the log likelihood ratios"
+        msg = "--apply needs a file for the log-likelihood ratios"
         hint = "add --out llr.csv"
         raise ConfigError(msg, hint)
     apply_options = {name: options[name] for name in _APPLY_OPTIONS if name in options}

@@ -58,7 +58,7 @@ def _run(arguments: argparse.Namespace) -> None:
     shells = {"bash": _bash_lines, "zsh": _zsh_lines, "fish": _fish_lines}
     if arguments.shell not in shells:
         hint = name_hint(arguments.shell, shells)
-        msg = f"{arguments.shell!r} is not a shell that is known"
+        msg = f"shell {arguments.shell!r} is not known"
         raise ConfigError(msg, hint)
     print_lines(shells[arguments.shell]([*_all_commands(parser(), ())]))
 

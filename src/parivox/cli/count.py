@@ -98,6 +98,6 @@ def _check_keeps_key(files: Sequence[str | os.PathLike[str]], key: str) -> None:
     key_paths = {os.path.realpath(key), os.path.realpath(counting_log_path(key))}
     for file in files:
         if os.path.realpath(file) in key_paths:
-            msg = f"--out: {file} is the key or the record of what was counted with it"
-            hint = "name another"
+            msg = f"--out: {file} is the key file, or the record of what was counted with the key"
+            hint = "name another file"
             raise ConfigError(msg, hint)

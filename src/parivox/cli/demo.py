@@ -54,7 +54,7 @@ def demo_data() -> Path:
     spec = find_spec("bt4vt")
     if spec is None or spec.origin is None:
         msg = "the scores of the demo are not installed"
-        hint = "pip install 'parivox[demo]' brings them"
+        hint = "install them with: pip install 'parivox[demo]'"
         raise ConfigError(msg, hint)
     return Path(spec.origin).parent / "data"
 

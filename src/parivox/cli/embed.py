@@ -46,8 +46,8 @@ def _run(arguments: argparse.Namespace) -> None:
 
     if arguments.check is not None:
         if arguments.recordings is not None or arguments.out is not None:
-            msg = "--check DIR looks at a folder and embeds nothing"
-            hint = "give it alone"
+            msg = "--check only checks a folder, and cannot be used with RECORDINGS or --out"
+            hint = "give --check alone"
             raise ConfigError(msg, hint)
         from parivox.embedding.store import check_store  # noqa: PLC0415
 

@@ -53,8 +53,8 @@ def _run(arguments: argparse.Namespace) -> None:
             sys.stdout.write(EXAMPLE)
         return
     if arguments.state is None:
-        msg = "--state: is missing"
-        hint = "name the file that contains what was counted, for example bank.state"
+        msg = "missing option --state"
+        hint = "name the file of the counted days, for example bank.state"
         raise ConfigError(msg, hint)
     if arguments.report is not None:
         check_report(arguments.report)

@@ -47,7 +47,7 @@ class SingleUseAction(argparse.Action):
         if self.given_to is namespace:
             hint = "give it once"
             if self.dest in TABLES:
-                hint = "give one file, or join the two tables"
+                hint = "give one file, or merge the two tables"
             msg = f"{option_string} is given twice"
             raise ConfigError(msg, hint)
         self.given_to = namespace
@@ -254,7 +254,7 @@ def matching_files(path: str) -> list[str]:
         return [path]
     files = sorted(glob.glob(path))  # noqa: PTH207 - as a shell names them
     if not files:
-        msg = f"{path}: names no file"
+        msg = f"{path}: matches no file"
         hint = "check the folder and the pattern"
         raise ConfigError(msg, hint)
     return files
@@ -264,7 +264,7 @@ def check_standard_input(paths: Iterable[str | list[str] | None]) -> None:
     """Refuse ``-`` where there is no standard input."""
     if any(path == "-" for path in paths) and sys.stdin is None:
         msg = "-: standard input is closed"
-        hint = "name a file, or send one to standard input"
+        hint = "name a file, or pipe one to standard input"
         raise ConfigError(msg, hint)
 
 

@@ -66,7 +66,7 @@ def prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
     if cast("Any", sys.stdout) is None:
         msg = "standard output is closed"
-        hint = "to print nothing, send it to /dev/null"
+        hint = "to print nothing, redirect it to /dev/null"
         raise ConfigError(msg, hint)
 
 
@@ -137,7 +137,7 @@ def printing() -> Iterator[None]:
         discard_output()
         reason = error.strerror or str(error)
         msg = f"standard output cannot be written ({reason})"
-        hint = "send it elsewhere"
+        hint = "redirect it elsewhere"
         raise ConfigError(msg, hint) from error
 
 

@@ -142,7 +142,7 @@ def _output_kind(arguments: argparse.Namespace) -> str:
     if arguments.format is not None:
         check_format(arguments.format)
         if arguments.format == "xlsx" and arguments.out is None:
-            msg = "--format xlsx: a workbook is not text to print"
+            msg = "--format xlsx: a workbook cannot be printed"
             hint = "name a file with --out"
             raise ConfigError(msg, hint)
         kind = str(arguments.format)
@@ -151,10 +151,9 @@ def _output_kind(arguments: argparse.Namespace) -> str:
     elif arguments.figures is not None:
         kind = ""
     else:
-        msg = "nothing is asked for"
+        msg = "no output is requested"
         hint = (
-            "give --out report.html for the page, --figures FOLDER, or "
-            f"--format {', '.join(TABLES)}"
+            f"give --out report.html for a page, --figures FOLDER, or --format {', '.join(TABLES)}"
         )
         raise ConfigError(msg, hint)
     for name in _REPORT_OPTIONS:

@@ -95,17 +95,17 @@ def _check_arguments(arguments: argparse.Namespace) -> None:
     """Refuse options that do not belong together."""
     _check_trials(arguments)
     if (arguments.embeddings is None) == (arguments.system is None):
-        msg = "give either --embeddings DIR, of parivox embed, or --system NAME"
+        msg = "give either --embeddings DIR, made by parivox embed, or --system NAME"
         raise ConfigError(msg)
     if arguments.system is not None and arguments.recordings is None:
-        msg = "--system takes --recordings, the folder or table of the recordings"
-        hint = "give it, too"
+        msg = "--system needs --recordings, the folder or table of the recordings"
+        hint = "add --recordings"
         raise ConfigError(msg, hint)
     compares_embeddings = arguments.system is None
     required = "--system" if compares_embeddings else "--embeddings"
     for option in option_fields(VerifyOptions if compares_embeddings else ScoreOptions).values():
         if getattr(arguments, option.name) is not None:
-            msg = f"{option.flag} goes with {required}"
+            msg = f"{option.flag} applies only to {required}"
             hint = "leave it out"
             raise ConfigError(msg, hint)
 
@@ -114,20 +114,21 @@ def _check_trials(arguments: argparse.Namespace) -> None:
     """Refuse a list and all pairs, neither of them, and options of the other one."""
     if bool(arguments.all_pairs) != bool(arguments.counts):
         if arguments.all_pairs:
-            msg = "--all-pairs: pairs are counted, not written as rows"
-            hint = "give --counts with it"
+            msg = "--all-pairs needs --counts: pairs are counted, not written as rows"
+            hint = "add --counts"
             raise ConfigError(msg, hint)
-        msg = "--counts: counts all pairs"
+        msg = "--counts needs --all-pairs"
         hint = (
-            "give --all-pairs with it or, of a list, score it, and give the file to parivox count"
+            "add --all-pairs or, for a trial list, score the list and give the scores to parivox "
+            "count"
         )
         raise ConfigError(msg, hint)
     if bool(arguments.all_pairs) == (arguments.trials is not None):
         if arguments.all_pairs:
-            msg = f"{arguments.trials}: is a list, which --all-pairs replaces"
-            hint = "leave one out"
+            msg = f"{arguments.trials}: a trial list and --all-pairs contradict each other"
+            hint = "give one of them"
             raise ConfigError(msg, hint)
-        msg = "which trials? give a list of them, or --all-pairs --counts"
+        msg = "missing trials: give a trial list, or --all-pairs --counts"
         raise ConfigError(msg)
     excluded_options = ["system", "models", "models_by", "format", "columns", "ray"]
     if not arguments.all_pairs:
@@ -139,8 +140,8 @@ def _check_trials(arguments: argparse.Namespace) -> None:
     }
     for name in excluded_options:
         if getattr(arguments, name):
-            required = "a list of trials" if arguments.all_pairs else "--all-pairs --counts"
-            msg = f"{option_of_name[name].flag} goes with {required}"
+            required = "trial lists" if arguments.all_pairs else "--all-pairs --counts"
+            msg = f"{option_of_name[name].flag} applies only to {required}"
             hint = "leave it out"
             raise ConfigError(msg, hint)
 
@@ -152,7 +153,7 @@ def _load_verifier(name: str, device: str) -> Any:
 
     system = load(name, device=device)
     if not isinstance(system, VerifyingSystem):
-        msg = f"--system {name}: makes embeddings"
+        msg = f"--system {name}: this system makes embeddings, not scores"
         hint = "embed the recordings with parivox embed, then score with --embeddings"
         raise ConfigError(msg, hint)
     return system

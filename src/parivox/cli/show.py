@@ -43,8 +43,8 @@ def _run(arguments: argparse.Namespace) -> None:
     from parivox.report.words import print_text  # noqa: PLC0415
 
     if arguments.group and arguments.verbose:
-        msg = "-v is for the summary, and a group is always shown in full"
-        hint = "leave one of them out"
+        msg = "-v applies only to the summary: a group is always shown in full"
+        hint = "leave out -v or the group"
         raise ConfigError(msg, hint)
     if arguments.notes and (arguments.group or arguments.verbose):
         msg = "--notes shows notes of the whole audit"

@@ -234,8 +234,8 @@ class _MisplacedOption(argparse.Action):
     def __call__(self, *_: object, **__: object) -> NoReturn:
         """Refuse it."""
         msg = (
-            f"{self.option_strings[0]} is an option of a kind of list: give it after the kind, for "
-            "example build inclusive (with --from, the manifest defines it)"
+            f"{self.option_strings[0]} depends on the kind of list: give it after the kind, as in "
+            "build inclusive (with --from, the manifest defines it)"
         )
         raise ConfigError(msg)
 
@@ -257,7 +257,7 @@ def _build(arguments: argparse.Namespace) -> None:
         )
     for name, noun in (("utterances", "file"), ("by", "grouping"), ("out", "folder")):
         if getattr(arguments, name) is None:
-            msg = f"--{name} is needed: name a {noun}"
+            msg = f"missing option --{name}: name a {noun}"
             hint = f"see {BUILD} {arguments.kind} --help"
             raise ConfigError(msg, hint)
     options = given_options(arguments, described.BUILD_OPTIONS[arguments.kind])
@@ -270,11 +270,11 @@ def _build(arguments: argparse.Namespace) -> None:
 
 def _rebuild(arguments: argparse.Namespace) -> None:
     if arguments.manifest is None:
-        msg = "what is to be built? inclusive, balanced, cross, or --from a manifest"
+        msg = "missing kind of list: give inclusive, balanced, cross, or --from MANIFEST"
         raise ConfigError(msg)
     tables = {name: getattr(arguments, f"before_{name}") for name in _TABLES}
     if tables["out"] is None:
-        msg = "--out is needed: name a folder"
+        msg = "missing option --out: name a folder"
         hint = f"see {BUILD} --help"
         raise ConfigError(msg, hint)
     from parivox.trials.building import rebuild  # noqa: PLC0415

@@ -156,12 +156,12 @@ def apply_calibrator(
     source_scan = scan_every_column(scores, dict(columns or {}), scores_format)
     if "score" not in source_scan.columns:
         msg = f"{source_scan.name}: no score column{source_scan.found_columns_text}"
-        hint = "give scores"
+        hint = "give a file with scores"
         raise DataError(msg, hint)
     if "threshold" in source_scan.columns:
         name = source_scan.columns["threshold"]
-        msg = f"{source_scan.name}: column {name!r} is a threshold of the original scores"
-        hint = "remove it"
+        msg = f"{source_scan.name}: column {name!r} contains thresholds of the original scores"
+        hint = "remove this column"
         raise DataError(msg, hint)
     column_names = further_columns(source_scan)
     # groups are read only where some have a calibrator of their own
@@ -207,7 +207,7 @@ def _group_of_utterance(
         raise ConfigError(msg, hint)
     codes = grouping.side_codes(trials, calibrator.side)
     if codes is None:
-        msg = f"--apply: groups by {calibrator.by} are of trials, not of speakers"
+        msg = f"--apply: groups by {calibrator.by} are groups of trials, not of speakers"
         hint = "calibrate by another grouping"
         raise ConfigError(msg, hint)
     # models of several recordings come first

@@ -389,7 +389,7 @@ def _fit(name: str, trials: FittingTrials, method: str, reasons: list[str]) -> L
         common_line, reason = _line_or_reason(counts, method, start_lines[-1])
         if reason:
             words = import_module(CATALOGUE_MODULE).cell_text(joined_facts(reason, condition))
-            msg = f"{name}: no calibration can be found ({words})"
+            msg = f"{name}: no calibration can be fitted ({words})"
             hint = "give trials of more speakers"
             raise DataError(msg, hint)
         lines = [common_line] * (len(group_trials) + 1)

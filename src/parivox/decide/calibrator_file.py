@@ -33,7 +33,7 @@ _CHOICES = {"method": ("logistic", "isotonic"), "side": SIDES, "orientation": OR
 _KEYS = (_VERSION_KEY, "method", "by", "side", "orientation", "common", "groups", _RECORD_KEY)
 _MAX_NUMBER = 1e12
 """No number of a calibrator is larger: products with scores stay finite."""
-_HINT = "write it again with parivox calibrate --out"
+_HINT = "write the calibrator again with parivox calibrate --out"
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ class Calibrator:
         similarities = sign * np.asarray(scores, dtype=np.float64)
         llrs = np.asarray(self.common.llr(similarities))
         if self.groups and groups is None:
-            msg = f"the calibrator has lines of groups by {self.by}"
+            msg = f"the calibrator has a separate function for each group by {self.by}"
             hint = "give the group of each trial"
             raise DataError(msg, hint)
         for name, line in self.groups.items():
@@ -149,7 +149,7 @@ def read_calibrator(source: Any) -> Calibrator:
             msg = f"{name}: {key} is {fields.get(key)!r}, not one of {', '.join(choices)}"
             raise ConfigError(msg, _HINT)
     if not (isinstance(fields.get("by"), str) and isinstance(fields["groups"], Mapping)):
-        msg = f"{name}: by is not a grouping, or groups are not a mapping"
+        msg = f"{name}: 'by' is not a grouping, or 'groups' is not a mapping"
         raise ConfigError(msg, _HINT)
     method = str(fields["method"])
     return Calibrator(
@@ -204,6 +204,8 @@ def _line(name: str, subject: str, document: Any, method: str) -> Line:
     rises = is_finite and x.ndim == 1 and (np.diff(x) > 0).all() and (np.diff(y) >= 0).all()
     if rises and x.size and method == "isotonic":
         return Isotonic(x, y)
-    expected = "two numbers, slope above 0" if is_logistic else "rising lists of one length"
+    expected = (
+        "two numbers, slope above 0" if is_logistic else ("increasing lists of the same length")
+    )
     msg = f"{name}: the calibrator {subject} is not {x_key} and {y_key}: {expected}"
     raise ConfigError(msg, _HINT)

@@ -44,15 +44,15 @@ def check_groups(groups: ArrayLike, n_trials: int, known_groups: Sequence[str]) 
     """Refuse groups that are not one for each trial, or not known; None stands for unknown."""
     names = np.asarray(groups, dtype=object)
     if names.shape != (n_trials,):
-        msg = f"groups: {names.size} for {n_trials} scores"
-        hint = "give one for each score"
+        msg = f"groups: {names.size} values for {n_trials} scores"
+        hint = "give one group for each score"
         raise DataError(msg, hint)
     known_names = [name for name in known_groups if name != EVERYONE]
     for name in dict.fromkeys(names.tolist()):
         if name is not None and name not in known_names:
             hint = name_hint(str(name), known_names)
             msg = f"groups: {name!r} is not known; {hint}"
-            hint = "None stands for unknown"
+            hint = "use None for an unknown group"
             raise DataError(msg, hint)
 
 
@@ -227,21 +227,24 @@ def read_inputs(
     scores: Any, options: HeldOutOptions
 ) -> tuple[TrialSet, Sequence[TrialSet], Grouping]:
     """Read the trials, the same with other scores if there are any, and the one grouping."""
-    hint = "of whom some are held out; give the scores"
+    hint = "so none can be held out; give the scores"
     inputs = read_one_system(scores, options, hint, **{NORMALISED: options.normalised})
     trial_sets = [trials.identified for trials in inputs.trial_sets if trials.identified]
     for trials in trial_sets:
         check_test_speakers(trials, "to hold out speakers, all speakers must be known")
         if not trials.is_scored:
             msg = f"{trials.name}: contains decisions without scores"
-            hint = "give scores"
+            hint = "give a file with scores"
             raise DataError(msg, hint)
         if trials.whole_list is None:
             msg = f"{trials.name}: {trials.n_trials:,} trials are too many to fit in memory"
-            hint = "take those of some speakers"
+            hint = "use the trials of fewer speakers"
             raise ConfigError(msg, hint)
     if len(trial_sets) > 1 and CommonTrials.of(trial_sets).is_restricted(0, 1):
-        msg = f"--normalised {trial_sets[1].name}: its trials are not those of {trial_sets[0].name}"
+        msg = (
+            f"--normalised {trial_sets[1].name}: the trials differ from those of "
+            f"{trial_sets[0].name}"
+        )
         hint = "give the same trials with other scores"
         raise DataError(msg, hint)
     (grouping,) = inputs.groupings

@@ -175,7 +175,7 @@ def groups_without_pilot(options: PlanOptions) -> Iterator[tuple[Row, PilotGroup
     """Yield a group of which nothing is known but what is given, for each metric with a rate."""
     metrics = [metric for metric in SIDES if options.planned(metric) is not None]
     if not metrics:
-        msg = "nothing to plan from"
+        msg = "a plan needs a pilot audit or assumed rates"
         hint = (
             "give --pilot DIR, the folder of an audit, or --rate, --icc and "
             "--trials-per-speaker, for example --rate fnr=0.05"
@@ -204,9 +204,7 @@ def pilot_groups(table: Table, options: PlanOptions) -> Iterator[tuple[Row, Pilo
         if row["metric"] in SIDES and (row["group"] != "pooled" or row["grouping"] == "all")
     ]
     if not any(row["deff"] is not None or row["metric"] in options.icc for row in rows):
-        msg = (
-            "the pilot has no design effects, as of an audit with --no-intervals or without errors"
-        )
+        msg = "the pilot has no design effects: it was made with --no-intervals, or has no errors"
         hint = "audit again with intervals, or give --icc, for example --icc fnr=0.1"
         raise DataError(msg, hint)
     chosen_points = _nearest_operating_points(rows, options.target_fpr)

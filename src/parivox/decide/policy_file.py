@@ -161,8 +161,8 @@ def _check_distinct_conditions(conditions: Sequence[Condition]) -> None:
     """Refuse conditions of one name, or that limit the same."""
     for earlier, later in combinations(conditions, 2):
         if earlier.name == later.name:
-            msg = f"{later.location}: {later.name!r} is the name of two conditions"
-            hint = "name each once"
+            msg = f"{later.location}: two conditions have the name {later.name!r}"
+            hint = "give each condition its own name"
             raise ConfigError(msg, hint)
         if earlier.subject == later.subject:
             msg = f"{later.location}: {later.name!r} and {earlier.name!r} contradict each other"
@@ -193,25 +193,25 @@ def _condition(node: YamlNode) -> Condition:
     if ("not" in nodes) == ("at-most" in nodes):
         keys = "both at-most and not" if "not" in nodes else "neither at-most nor not"
         msg = f"{node.location}: {name!r} has {keys}"
-        hint = "give one, for example at-most: 5% or not: worse"
+        hint = "give one of the two, for example at-most: 5% or not: worse"
         raise ConfigError(msg, hint)
     maximum: float | None = None
     is_ratio = False
     if "at-most" in nodes:
         maximum, is_ratio = _maximum(nodes["at-most"])
     elif nodes["not"].content != WORSE or rate not in RATIO_METRICS:
-        msg = f"{nodes['not'].location}: 'not' takes only worse, for fnr or fpr"
+        msg = f"{nodes['not'].location}: 'not' can only be worse, and only for fnr or fpr"
         hint = "give at-most, for example at-most: 5%"
         raise ConfigError(msg, hint)
     reference = _text(node, nodes, "than", subject) if "than" in nodes else OTHERS
     if reference not in {OTHERS, BASELINE} or ("than" in nodes and not is_ratio):
         msg = (
-            f"{nodes['than'].location}: 'than' is only for ratios and takes others or baseline, "
-            "for example at-most: 1.25x and than: baseline"
+            f"{nodes['than'].location}: 'than' applies only to ratios and can be others or "
+            "baseline, for example at-most: 1.25x and than: baseline"
         )
         raise ConfigError(msg)
     if is_ratio and rate not in RATIO_METRICS:
-        msg = f"{nodes['at-most'].location}: ratios are of fnr and fpr"
+        msg = f"{nodes['at-most'].location}: only fnr and fpr can have a limit on their ratio"
         hint = "give a rate, for example 5%"
         raise ConfigError(msg, hint)
     grouping, operating_point, system = (
@@ -235,7 +235,7 @@ def _maximum(node: YamlNode) -> tuple[float, bool]:
     """Return the largest rate or ratio, and whether it is a ratio."""
     maximum = parse_maximum(node.content) if isinstance(node.content, str) else None
     if maximum is None:
-        text = repr(node.content) if isinstance(node.content, str) else "no number"
+        text = repr(node.content) if isinstance(node.content, str) else "not a number"
         msg = f"{node.location}: at-most is {text}"
         hint = "give 5% or 0.05, or 1.5x for a ratio"
         raise ConfigError(msg, hint)
@@ -243,7 +243,7 @@ def _maximum(node: YamlNode) -> tuple[float, bool]:
 
 
 def _acceptance(node: YamlNode, conditions: Sequence[Condition]) -> Acceptance:
-    subject = "what is accepted"
+    subject = "an acceptance"
     nodes = node.entries(subject, "until: 2027-06-30", _ACCEPTANCE_KEYS)
     name, reason, until = (
         _text(node, nodes, key, subject) for key in ("condition", "reason", "until")

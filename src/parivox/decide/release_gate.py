@@ -185,8 +185,8 @@ def gate(
     judged_audit, rules = loaded_audit(audit), read_policy(policy)
     baseline_audit = None if baseline is None else loaded_audit(baseline)
     if not judged_audit.record["options"]["intervals"] or not len(judged_audit.verdicts):
-        msg = "the audit has no verdicts, as of --no-intervals or counts"
-        hint = "audit scores again"
+        msg = "the audit has no verdicts: it was made with --no-intervals or from counts"
+        hint = "audit the scores again with intervals"
         raise DataError(msg, hint)
     judge = _Judge(judged_audit, rules, baseline_audit)
     builders = {name: TableBuilder(columns) for name, columns in TABLES.items()}
@@ -273,8 +273,8 @@ class _Judge:
         )
         if self.needs_baseline:
             if baseline is None:
-                msg = f"{policy.name}: needs the previous release"
-                hint = "give its audit with --baseline OLD"
+                msg = f"{policy.name}: the policy needs an audit of the previous release"
+                hint = "give this audit with --baseline OLD"
                 raise ConfigError(msg, hint)
             comparison = compare(baseline, audit, names=_RELEASE_NAMES)
             self.changes = comparison.changes.rows()

@@ -148,10 +148,10 @@ def compare(
             rows = list(_changes(rates[old], rates[new], options["confidence"]))
             if not any(row["pairing"] in {PAIRED, UNPAIRED} for row in rows):
                 msg = (
-                    f"{releases[old].name} and {releases[new].name} have no group of one grouping "
-                    "and operating point in common"
+                    f"{releases[old].name} and {releases[new].name} have no group in common at "
+                    "the same grouping and operating point"
                 )
-                hint = "audit both with the same --by and --operating-point"
+                hint = "audit both releases with the same --by and --operating-point"
                 raise ConfigError(msg, hint)
             _add_verdicts(rows, options)
             for row in rows:
@@ -216,8 +216,8 @@ class _Release(NamedTuple):
         """Raises DataError if it has no intervals."""
         audit = loaded_audit(source)
         if not audit.record["options"]["intervals"] or not len(audit.verdicts):
-            msg = f"{name}: has no intervals, as of --no-intervals or counts"
-            hint = "audit scores again"
+            msg = f"{name}: has no intervals: it was made with --no-intervals or from counts"
+            hint = "audit the scores again with intervals"
             raise DataError(msg, hint)
         return cls(name, audit)
 
@@ -296,8 +296,8 @@ def _matching_systems(releases: Sequence[_Release]) -> list[list[Row]]:
     ]
     if not shared_names:
         system_lists = "; ".join(", ".join(systems) for systems in systems_by_name)
-        msg = f"no system is in all of the audits ({system_lists})"
-        hint = "call it by one name, for example NAME=FILE"
+        msg = f"no system is in all audits ({system_lists})"
+        hint = "use the same system name in all audits, for example NAME=FILE"
         raise ConfigError(msg, hint)
     return [[systems[name] for systems in systems_by_name] for name in shared_names]
 

@@ -194,8 +194,8 @@ class Thresholds(NotebookView):
         """
         similarities = np.asarray(scores, dtype=np.float64) * (-1 if self.is_distance else 1)
         if np.isnan(similarities).any():
-            msg = "scores: hold NaN, which is neither accepted nor rejected"
-            hint = "leave such trials out"
+            msg = "scores: contain NaN, which can be neither accepted nor rejected"
+            hint = "leave out trials without a score"
             raise DataError(msg, hint)
         group_thresholds = self.apart
         thresholds = np.full(similarities.shape, self.record["common"], dtype=np.float64)
@@ -204,8 +204,8 @@ class Thresholds(NotebookView):
             for name, threshold in group_thresholds.items():
                 thresholds[np.asarray(groups, dtype=object) == name] = threshold
         elif group_thresholds:
-            msg = f"groups by {self.record['by']} have thresholds of their own"
-            hint = "give groups="
+            msg = f"groups by {self.record['by']} have group-specific thresholds"
+            hint = "give the group of each score with groups="
             raise DataError(msg, hint)
         return (similarities >= thresholds).astype(np.int64)
 
@@ -385,7 +385,7 @@ def _fit(
             if n_excluded:
                 condition = f" without the speakers of {n_excluded} of {trials.n_folds} folds"
             words = import_module(CATALOGUE_MODULE).cell_text(reason)
-            msg = f"{trial_set.name}: no threshold for {aim.text} can be found{condition} ({words})"
+            msg = f"{trial_set.name}: no threshold for {aim.text} can be set{condition} ({words})"
             hint = "give trials of more speakers, or another --aim"
             raise DataError(msg, hint)
     if not (trials.n_enrolled.sum(axis=-1) > 0).all(axis=0).any():

@@ -241,8 +241,8 @@ def monitor(
     name = os.fsdecode(options.state)
     if scores is None:
         if options.new:
-            msg = "--new: begins a stream with the trials of a day"
-            hint = "name their file"
+            msg = "--new needs the trials of the first day"
+            hint = "name the file of these trials"
             raise ConfigError(msg, hint)
         stream = read_stream(name)
         if stream is None:
@@ -251,7 +251,7 @@ def monitor(
             raise ConfigError(msg, hint)
         return _monitor_of(stream, group_tests(stream), {})
     if options.new_key is not None and not options.new:
-        msg = "--new-key: is for a new stream"
+        msg = "--new-key applies only to a new stream"
         hint = "add --new, or give the stream's own --key"
         raise ConfigError(msg, hint)
     with state_lock(name), key_file(options.key, options.new_key) as file:
@@ -264,17 +264,17 @@ def _count_day(scores: Any, options: MonitorOptions, name: str) -> Monitor:
     stream = read_stream(name)
     if stream is None and not options.new:
         msg = f"--state {name}: file not found"
-        hint = "check the path, or begin a stream with --new"
+        hint = "check the path, or start a stream with --new"
         raise ConfigError(msg, hint)
     if stream is not None and options.new:
         msg = f"--state {name}: exists already"
         hint = "leave out --new, or name another file"
         raise ConfigError(msg, hint)
     if options.key is None:
-        msg = "--key: is missing"
+        msg = "missing option --key"
         hint = (
-            "name the file of the secret key for pseudonyms of speakers, or "
-            "make one with --new-key FILE"
+            "name the file of the secret key for pseudonyms of speakers, or create a key with "
+            "--new-key FILE"
         )
         raise ConfigError(msg, hint)
     kdf = KDF if stream is None else stream.settings.get("kdf", NO_KDF)
@@ -306,15 +306,17 @@ def _count_day(scores: Any, options: MonitorOptions, name: str) -> Monitor:
 
 def _read_trials(scores: Any, options: MonitorOptions) -> tuple[TrialSet, Grouping]:
     """Return the trials of a day, and the one grouping of their speakers."""
-    gathered = read_one_system(scores, options, "who come again; give the trials", may_lack=True)
+    gathered = read_one_system(
+        scores, options, ("but monitoring counts errors by speaker; give the trials"), may_lack=True
+    )
     trial_set, (grouping,) = gathered.only_list, gathered.groupings
     if not trial_set.has_decisions:
-        msg = f"{trial_set.name}: contains scores and no decisions"
-        hint = "give a column of decisions (accept, reject), or of the threshold of each trial"
+        msg = f"{trial_set.name}: contains scores, but no decisions"
+        hint = "add a column of decisions (accept, reject) or of thresholds"
         raise DataError(msg, hint)
     if grouping.speaker_codes is None:
         msg = f"--by {grouping.name}: is not an attribute of speakers"
-        hint = "name one from --speakers"
+        hint = "name an attribute in --speakers"
         raise ConfigError(msg, hint)
     return trial_set, grouping
 
@@ -331,7 +333,7 @@ def _stream_settings(options: MonitorOptions, site: SiteKey, grouping: Grouping)
     if len(limits) < len(parsed_limits) or len(parsed_limits) > 1:
         words = ", ".join(options.limit)
         msg = (
-            f"--limit {words}: a stream has one limit, of the FNR of every group, for example "
+            f"--limit {words}: a stream has one limit, for the FNR of every group, for example "
             "fnr=5%"
         )
         raise ConfigError(msg)
@@ -373,8 +375,8 @@ def _baseline_rates(path: str | os.PathLike[str], grouping: Grouping) -> dict[st
         raise ConfigError(msg, hint)
     systems = list(dict.fromkeys((row["system"], row["list"]) for row in rows))
     if len(systems) > 1:
-        msg = f"{name}: is of {len(systems)} systems or lists"
-        hint = "give an audit of one"
+        msg = f"{name}: contains {len(systems)} systems or lists"
+        hint = "give an audit of one system and list"
         raise ConfigError(msg, hint)
     point = rows[0]["operating_point"]
     return {
@@ -387,16 +389,16 @@ def _baseline_rates(path: str | os.PathLike[str], grouping: Grouping) -> dict[st
 def _check_same_settings(fixed: Mapping[str, Any], current: Mapping[str, Any], name: str) -> None:
     """Refuse settings that differ from those of the stream; groups may have been added."""
     if fixed["site"] != current["site"]:
-        msg = f"--state {name}: was begun with another key"
-        hint = "give that --key, or another --state"
+        msg = f"--state {name}: was started with another key"
+        hint = "give the original --key, or another --state"
         raise ConfigError(msg, hint)
     for setting in ("by", "limit", "baseline", "alpha", "margin", "day_sd", "impostors"):
         if fixed[setting] != current[setting]:
             fixed_text = "other rates" if setting == "baseline" else fixed[setting]
             option = f"--{setting.replace('_', '-')}"
             beginning = f"without {option}" if fixed_text is None else f"with {option} {fixed_text}"
-            msg = f"--state {name}: was begun {beginning}"
-            hint = "give the same, or begin another --state"
+            msg = f"--state {name}: was started {beginning}"
+            hint = "give the same value, or start another --state"
             raise ConfigError(msg, hint)
 
 
@@ -407,8 +409,10 @@ def _day_of_trials(options: MonitorOptions, name: str) -> date:
         (text,) = dates
         return date.fromisoformat(text)
     except ValueError:
-        problem = f"--day {options.day}: is not a date" if options.day else f"{name}: has no day"
-        hint = "give one, for example --day 2026-11-22"
+        problem = (
+            f"--day {options.day}: is not a date" if options.day else (f"{name}: contains no date")
+        )
+        hint = "give a date, for example --day 2026-11-22"
         raise ConfigError(problem, hint) from None
 
 
@@ -436,8 +440,8 @@ def _count_trials(
         errors += np.bincount(speaker, is_error, minlength=n_speakers).astype(np.int64)
     used_speakers = np.flatnonzero(trials)
     if not used_speakers.size:
-        msg = f"{trial_set.name}: contains no genuine trial with a decision"
-        hint = "give those of the day"
+        msg = f"{trial_set.name}: contains no target trials with decisions"
+        hint = "give the decisions of the day"
         raise DataError(msg, hint)
     group_codes = {group: i for i, group in enumerate(groups)}
     # the last code is that of speakers in no group, whose index in the grouping is -1

@@ -137,32 +137,32 @@ class Stream:
         """
         for counted_day in self.days:
             if counted_day["day"] == day.isoformat():
-                msg = f"{name}: {day} is counted already"
-                hint = "leave it out, or name its --day"
+                msg = f"{name}: {day} is already counted"
+                hint = "leave out this file, or give its --day"
                 raise ConfigError(msg, hint)
             if counted_day["sha256"] == sha256:
                 msg = (
-                    f"{name}: these are the trials of {counted_day['day']}, which are counted "
-                    "already"
+                    f"{name}: these are the trials of {counted_day['day']}, which are already "
+                    "counted"
                 )
-                hint = f"give those of {day}"
+                hint = f"give the trials of {day}"
                 raise ConfigError(msg, hint)
         last_day = max(self.dates, default=day - timedelta(days=1))
         if day < last_day:
             msg = f"{name}: {day} comes before {last_day}, the last day counted"
-            hint = "days are counted in order, so begin a new --state with the earliest"
+            hint = "count days in order: start a new --state with the earliest day"
             raise ConfigError(msg, hint)
         n_missing = (day - last_day).days - 1
         if n_missing > _MAX_MISSING_DAYS:
-            msg = f"{name}: {day} is {n_missing + 1:,} days after {last_day}, the last one counted"
-            hint = "check the date, or begin a new --state"
+            msg = f"{name}: {day} is {n_missing + 1:,} days after {last_day}, the last day counted"
+            hint = "check the date, or start a new --state"
             raise ConfigError(msg, hint)
         if n_missing and not skipped:
             first_missing = last_day + timedelta(days=1)
-            msg = f"{name}: {first_missing} is missing, the day after the last one counted"
+            msg = f"{name}: {first_missing}, the day after the last day counted, is missing"
             hint = (
-                "count it "
-                f"first, or declare {_days_text(n_missing)} as without data, with --skipped"
+                f"count this day first, or declare {_days_text(n_missing)} without data with "
+                "--skipped"
             )
             raise ConfigError(msg, hint)
 
@@ -285,7 +285,7 @@ def state_sha256(path: str | os.PathLike[str]) -> str | None:
         return sha256_of(file) if file.is_file() else None
     except OSError as error:
         msg = f"{file}: cannot be read ({error.strerror})"
-        hint = "check who may read it"
+        hint = "check the permissions of the file"
         raise DataError(msg, hint) from error
 
 
@@ -314,12 +314,12 @@ def read_stream(path: str | os.PathLike[str]) -> Stream | None:
             if version in _READABLE_VERSIONS:
                 arrays = _read_arrays(archive, version)
     except Exception as error:
-        msg = f"{path}: is not a state of parivox monitor, or damaged"
-        hint = "name another with --state"
+        msg = f"{path}: is not a state of parivox monitor, or is damaged"
+        hint = "name another file with --state"
         raise DataError(msg, hint) from error
     if version not in _READABLE_VERSIONS:
         msg = f"{path}: is a state of another version of Parivox"
-        hint = "begin a new one with --new"
+        hint = "start a new state with --new"
         raise DataError(msg, hint)
     try:
         head["settings"].setdefault("day_sd", DAY_SD)  # not in states of version 1
@@ -327,7 +327,7 @@ def read_stream(path: str | os.PathLike[str]) -> Stream | None:
     except Exception as error:
         reason = str(error) if isinstance(error, ValueError) else type(error).__name__
         msg = f"{path}: is a damaged state of parivox monitor ({reason})"
-        hint = "restore a copy"
+        hint = "restore the file from a copy"
         raise DataError(msg, hint) from error
     return Stream(head["settings"], head["days"], head["alarms"], **arrays)
 

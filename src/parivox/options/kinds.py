@@ -152,7 +152,7 @@ class Flag(Option):
         """Return the setting; refuse everything but True and False."""
         if not isinstance(setting, bool):
             msg = f"{self.keyword}={setting!r} is neither True nor False"
-            hint = "give one of them"
+            hint = "give True or False"
             raise ConfigError(msg, hint)
         return setting
 
@@ -233,7 +233,9 @@ class Texts(Text):
         for text in texts:
             if not isinstance(text, str):
                 problem = "is" if text is setting else f"contains {text!r}, which is"
-                remedy = f"give one, for example {self.keyword}={self.example!r}, or a list of such"
+                remedy = (
+                    f"give a text, for example {self.keyword}={self.example!r}, or a list of texts"
+                )
                 msg = f"{self.keyword}={setting!r} {problem} not text"
                 raise ConfigError(msg, remedy)
         return tuple(text.strip() for text in texts)
@@ -376,7 +378,7 @@ class Weights(Option):
         unique_weights = tuple(dict.fromkeys(weights))
         if not all(0 <= weight <= 1 for weight in unique_weights):
             msg = f"{self.flag} is given {list(unique_weights)}"
-            hint = "weights lie between 0 and 1, for example 0:1:0.05"
+            hint = "give weights between 0 and 1, for example 0:1:0.05"
             raise ConfigError(msg, hint)
         return unique_weights
 
@@ -427,7 +429,7 @@ class NameMapping(Option):
                 raise ConfigError(msg)
             if role in columns_by_role:
                 msg = f"{self.flag} {text!r}: {role} is given twice"
-                hint = "give each role one column"
+                hint = "give each role a single column"
                 raise ConfigError(msg, hint)
             columns_by_role[role] = column
         return columns_by_role
@@ -524,7 +526,7 @@ class CommandOptions:
                 if not close_names:  # a name within the other is close, however long the rest is
                     related_names = [name for name in names if argument in name or name in argument]
                     close_names = get_close_matches(argument, related_names, n=1, cutoff=0)
-                remedy = f"there are {', '.join(names)}"
+                remedy = f"choose from {', '.join(names)}"
                 if close_names:
                     remedy = f"did you mean {close_names[0]}?"
                 msg = f"{argument}= is not an option"

@@ -80,11 +80,11 @@ def parse_limits(texts: Sequence[str]) -> tuple[Limit, ...]:
             raise ConfigError(msg, hint)
         if metric == "sfar" and colon and not group:
             msg = f"--limit: {text!r} names no group"
-            hint = "name one behind the colon, or leave the colon out"
+            hint = "name a group after the colon, or leave out the colon"
             raise ConfigError(msg, hint)
         limits.append(Limit(metric, *maximum, group))
     if len(set(limits)) < len(limits):
         msg = f"--limit names one limit twice: {list(texts)}"
-        hint = "name each once"
+        hint = "give each limit once"
         raise ConfigError(msg, hint)
     return tuple(limits)

@@ -154,8 +154,8 @@ class PlanOptions(CommandOptions):
         """Check every option, and that options which state the same agree."""
         super().__post_init__()
         if self.target_fpr is not None and self.rate.get("fpr", self.target_fpr) != self.target_fpr:
-            msg = "--target-fpr and --rate fpr differ"
-            hint = "give one of them"
+            msg = "--target-fpr and --rate fpr are different"
+            hint = "give True or False"
             raise ConfigError(msg, hint)
 
     def planned(self, metric: str) -> float | None:

@@ -63,8 +63,8 @@ def run(
     """
     asked_numbers = {"table": table, "figure": figure, "claim": claim}
     if paper is None and any(asked_numbers.values()):
-        msg = "a table, figure or claim is of one paper"
-        hint = f"name it: {', '.join(PAPERS)}"
+        msg = "a table, figure or claim needs the name of its paper"
+        hint = f"name the paper: {', '.join(PAPERS)}"
         raise ConfigError(msg, hint)
     names = PAPERS if paper is None else [paper]
     chosen_items = [item for name in names for item in _chosen_items(name, asked_numbers)]
@@ -76,7 +76,7 @@ def run(
 def paper_named(name: str) -> Paper:
     """A paper by its name; that there is none is an error."""
     if name not in PAPERS:
-        msg = f"{name!r} is none of the papers"
+        msg = f"paper {name!r} is not known"
         hint = name_hint(name, PAPERS)
         raise ConfigError(msg, hint)
     return PAPERS[name]

@@ -55,7 +55,7 @@ TEST = "veri_test.txt"
 """VoxCeleb1's own test list, which users who have it may put next to the files."""
 _ID_LENGTH = len("id10001")
 _SPEAKER_COLUMNS = ("Gender", "Nationality")
-_HINT = "pip install 'parivox[demo]', or name the folder of bt4vt 1.0.1's data with --data"
+_HINT = "run pip install 'parivox[demo]', or name the data folder of bt4vt 1.0.1 with --data"
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Voxceleb1H:
         if folder is None:
             package = find_spec("bt4vt")
             if package is None or package.origin is None:
-                msg = "the scores of VoxCeleb1-H by two systems are not here"
+                msg = "the scores of two systems on VoxCeleb1-H are not installed"
                 raise DataError(msg, _HINT)
             folder = Path(package.origin).parent / "data"
         # the papers' figures only follow from these very files
@@ -87,7 +87,7 @@ class Voxceleb1H:
                 msg = f"{folder}: has no {name}"
                 raise DataError(msg, _HINT)
             if sha256_of(path) != sha256:
-                msg = f"{path}: is not the file of bt4vt 1.0.1"
+                msg = f"{path}: differs from the file of bt4vt 1.0.1"
                 raise DataError(msg, _HINT)
         return cls(Path(folder))
 

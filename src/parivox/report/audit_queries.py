@@ -329,7 +329,7 @@ def check_speaker_ids(audit: Audit, speaker_ids: str) -> None:
         hint = "choose never or offenders"
         raise ConfigError(msg, hint)
     if speaker_ids == "offenders" and audit.record["options"].get("speaker_ids") != "offenders":
-        msg = "--speaker-ids offenders: the audit contains no ids of speakers"
+        msg = "--speaker-ids offenders: the audit contains no speaker ids"
         hint = "audit again with --speaker-ids offenders"
         raise ConfigError(msg, hint)
 

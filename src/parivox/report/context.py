@@ -149,7 +149,7 @@ def read_context(source: object) -> Context | None:
     hint = f"write lines such as '{_EXAMPLE}'"
     node, provenance = read_config_file(source, "context", "a context file", hint)
     if node is None or not node.content:
-        msg = f"{provenance['name']}: says nothing"
+        msg = f"{provenance['name']}: contains no entries"
         raise ConfigError(msg, hint)
     mapping_text = json.dumps(_plain_content(node), sort_keys=True, ensure_ascii=False)
     mapping_sha256 = hashlib.sha256(mapping_text.encode()).hexdigest()
@@ -200,14 +200,14 @@ def _label_of_node(node: YamlNode, labelled_name: str) -> str:
     if not words or len(words) > _MAX_LABEL_LENGTH:
         problem = f"has {len(words)} characters" if words else "is empty"
         msg = f"{node.location}: the label of {labelled_name!r} {problem}"
-        hint = f"write 1 to {_MAX_LABEL_LENGTH}"
+        hint = f"write 1 to {_MAX_LABEL_LENGTH} characters"
         raise ConfigError(msg, hint)
     if joining_sign := next((sign for sign in words if sign in _JOINING_SIGNS), ""):
         msg = (
             f"{node.location}: the label of {labelled_name!r} contains {joining_sign!r}, which "
             "joins names"
         )
-        hint = "write it in words"
+        hint = "write the label without this sign"
         raise ConfigError(msg, hint)
     return words
 

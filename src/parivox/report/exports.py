@@ -168,7 +168,7 @@ def log_audit(
     except mlflow.exceptions.MlflowException as error:
         reason = str(error).partition(". ")[0]
         msg = f"MLflow cannot log to {tracking_uri or 'the default tracking URI'} ({reason})"
-        hint = "name another tracking_uri, or, for a folder, set MLFLOW_ALLOW_FILE_STORE=true"
+        hint = "name another tracking_uri or, for a folder, set MLFLOW_ALLOW_FILE_STORE=true"
         raise ConfigError(msg, hint) from error
     return run
 

@@ -132,13 +132,13 @@ def check_figures(folder: str | os.PathLike[str], formats: Sequence[str] = FORMA
         foreign_files = _foreign_files(target) if target.is_dir() else []
         writable_folder = target if target.is_dir() else target.parent
         if not writable_folder.is_dir():
-            msg = f"{text}: there is no folder {writable_folder} to put it in"
+            msg = f"{text}: folder {writable_folder} does not exist"
             hint = "name another folder"
             raise ConfigError(msg, hint)
     except (OSError, ValueError) as error:
         raise write_error(text, error, "folder") from error
     if foreign_files:
-        msg = f"{text}: contains {foreign_files[0]!r}, which is not of an earlier report"
+        msg = f"{text}: contains {foreign_files[0]!r}, which is not part of an earlier report"
         hint = "name a folder that is new or empty"
         raise ConfigError(msg, hint)
     if not os.access(writable_folder, os.W_OK | os.X_OK):

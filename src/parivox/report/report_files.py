@@ -153,7 +153,7 @@ def check_table_names(table: str | Sequence[str], kind: str) -> tuple[str, ...]:
             hint = name_hint(name, PAPER_TABLES)
             raise ConfigError(msg, hint)
     if kind not in {"markdown", "latex"}:
-        msg = f"--table chooses tables of markdown or latex, not of {kind}"
+        msg = f"--table applies only to markdown and latex, not to {kind}"
         hint = "leave it out"
         raise ConfigError(msg, hint)
     return names
@@ -177,8 +177,8 @@ def format_of(path: str | os.PathLike[str]) -> str:
     for name, ending in TABLES.items():
         if suffix == ending:
             return name
-    msg = f"{os.fsdecode(path)}: its name shows no format"
-    hint = f"end it with .html for a page, or {', '.join(TABLES.values())} for tables"
+    msg = f"{os.fsdecode(path)}: the ending of the name is not a known format"
+    hint = f"end the name with .html for a page, or {', '.join(TABLES.values())} for tables"
     raise ConfigError(msg, hint)
 
 

@@ -91,8 +91,8 @@ class Cluster:
         n_tasks = min(cpus, gpus // self.gpus) if self.gpus else cpus
         if not n_tasks and time.monotonic() - last_answer_s > MAX_WAIT_S:
             lacking = "GPU, which --device cuda needs" if cpus else "processor"
-            msg = f"--ray {self.address}: no node has a {lacking}; add one"
-            hint = "what is finished is kept"
+            msg = f"--ray {self.address}: no node has a {lacking}"
+            hint = "add such a node and repeat the command: finished work is kept"
             raise ConfigError(msg, hint)
         return max(n_tasks, 1)
 
@@ -101,7 +101,10 @@ def check_address(address: str) -> str:
     """Return the address if it is one; raise an error if it is not, or if ray is not installed."""
     if address != AUTO_ADDRESS and not re.fullmatch(r"[^\s:/]+:\d{1,5}", address):
         msg = f"--ray {address!r} is not an address of a cluster"
-        hint = "give HOST:PORT, as `ray start --head` names it, or nothing for this machine alone"
+        hint = (
+            "give HOST:PORT, as shown by `ray start --head`, or --ray alone to use this machine "
+            "only"
+        )
         raise ConfigError(msg, hint)
     if find_spec("ray") is None:
         msg = "--ray needs ray"
@@ -137,7 +140,7 @@ def _connected(address: str) -> Iterator[Any]:
     except Exception as error:  # whatever Ray raises: versions that differ, no room, no answer
         error_text = " ".join(str(error).split())[:300]
         msg = f"--ray {address}: Ray cannot be reached or started ({error_text})"
-        hint = "correct that"
+        hint = "check the address and the installation of Ray"
         raise ConfigError(msg, hint) from error
     try:
         yield ray
@@ -152,8 +155,8 @@ def _check_answers(address: str) -> None:
         socket.create_connection((host, int(port)), timeout=MAX_WAIT_S / 4).close()
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        msg = f"--ray {address}: nothing answers there ({reason})"
-        hint = "begin a cluster with `ray start --head`, or give its address"
+        msg = f"--ray {address}: no cluster answers ({reason})"
+        hint = "start a cluster with `ray start --head`, or give its address"
         raise ConfigError(msg, hint) from error
 
 
@@ -185,14 +188,14 @@ def _task_output(ray: Any, reference: Any) -> Any:
         if isinstance(error.cause, WorkerLost):
             raise error.cause from None
         if isinstance(error.cause, ImportError):
-            msg = f"--ray: a node lacks what is here ({error.cause})"
-            hint = "install the same on all nodes"
+            msg = f"--ray: a node lacks a package of this machine ({error.cause})"
+            hint = "install the same packages on all nodes"
             raise ConfigError(msg, hint) from error
         raise
     except ray.exceptions.RayError as error:
         words = " ".join(str(error).split())[:300]
         msg = f"--ray: a task was lost {MAX_RETRIES + 1} times ({words})"
-        hint = "what is finished is kept"
+        hint = "repeat the command: finished work is kept"
         raise DataError(msg, hint) from error
     if isinstance(output, ParivoxError):
         raise output
@@ -205,7 +208,7 @@ def _wait_for_files(files: Mapping[str, str]) -> None:
     for name, digest in files.items():
         while not Path(name).is_file() or sha256_of(Path(name)) != digest:
             if time.monotonic() > deadline_s:
-                msg = f"{name}: a node wrote it, and it is not seen here"
+                msg = f"{name}: was written by a node, but does not exist on this machine"
                 hint = "name a folder on a disk that all nodes share"
                 raise ConfigError(msg, hint)
             os.listdir(Path(name).parent)  # noqa: PTH208 - makes the client refresh its cache
@@ -222,8 +225,8 @@ def _do_on_node(
     """Do a task on a node; a lost worker process is raised, so that Ray tries again."""
     node = platform.node()
     if version != __version__:
-        msg = f"--ray: node {node} has Parivox {__version__}, and this is {version}"
-        hint = "install one version on all nodes"
+        msg = f"--ray: node {node} has Parivox {__version__}, but this machine has {version}"
+        hint = "install the same version on all nodes"
         return ConfigError(msg, hint)
     try:
         os.chdir(folder)

@@ -137,15 +137,15 @@ def writable_file(path: str | os.PathLike[str], example: str) -> Path:
     try:
         file = Path(os.path.realpath(text))
         if not text:
-            msg = "'': names no file"
-            hint = f"name one, for example {example}"
+            msg = "'': the file name is empty"
+            hint = f"name a file, for example {example}"
             raise ConfigError(msg, hint)
         if file.is_dir():
             msg = f"{text}: is a folder"
             hint = f"name a file, for example {example}"
             raise ConfigError(msg, hint)
         if not file.parent.is_dir():
-            msg = f"{text}: there is no folder {file.parent}"
+            msg = f"{text}: folder {file.parent} does not exist"
             hint = "name a file in a folder that exists"
             raise ConfigError(msg, hint)
         is_foreign = file.exists() and not is_written_by_parivox(file)
@@ -195,7 +195,7 @@ def write_error(
     target: str, error: OSError | ValueError, kind: str = "file", kept_note: str = ""
 ) -> ConfigError:
     """Return the error to raise for a file or folder that cannot be written."""
-    remedy = f"correct that, or name another {kind}"
+    remedy = f"correct the cause, or name another {kind}"
     if getattr(error, "errno", None) in _DISK_FULL_ERRNOS:
         remedy = f"free disk space, or name a {kind} on another disk"
     reason = getattr(error, "strerror", None) or str(error)
@@ -244,7 +244,7 @@ def _explain_lack_of_room(parent: Path) -> Iterator[None]:
         cause = system_error(error)
         if cause is None or cause.errno not in _DISK_FULL_ERRNOS:
             raise
-        msg = f"{parent}: has no room for what does not fit into memory ({cause.strerror})"
+        msg = f"{parent}: has no room for data that do not fit into memory ({cause.strerror})"
         hint = (
             "free disk space, or name a folder on another disk in the environment variable TMPDIR"
         )

@@ -49,7 +49,8 @@ ONE_THREAD = {
 _MAX_SECONDS_TO_END = 10.0  # seconds for a process to end
 _IMPORT_PROBLEM = "worker processes import the script that starts them"
 _IMPORT_HINT = (
-    'put what it does below if __name__ == "__main__":, and a function of a notebook into a module'
+    'put the code of the script below if __name__ == "__main__":, and functions of a notebook '
+    "into a module"
 )
 
 
@@ -245,7 +246,7 @@ class _Worker:
         """Return its task without the item that it was busy with; raise if there is none."""
         code = _exit_text(self.process.exitcode)
         if not self.has_begun and (self.process.exitcode or 0) > 0:
-            msg = f"a worker process ended before it began ({code}): {_IMPORT_PROBLEM}"
+            msg = f"a worker process ended before it started its task ({code}): {_IMPORT_PROBLEM}"
             raise WorkerLost(msg, _IMPORT_HINT)
         if self.item_index is None:
             lines = (
@@ -253,11 +254,10 @@ class _Worker:
             )
             last_line = f": {lines[-1][:300]}" if lines[-1] else ""
             msg = (
-                f"a worker process ended, but not because of its task ({code})"
-                f"{last_line}; if memory ran out, leave it more: take fewer --workers, or of embed "
-                "a smaller --batch"
+                f"a worker process ended for a reason other than its task ({code}){last_line}; if "
+                "memory ran out, use fewer --workers or, with embed, a smaller --batch"
             )
-            hint = "what is finished is kept"
+            hint = "repeat the command: finished work is kept"
             raise WorkerLost(msg, hint)
         return self.task.without(
             self.item_index, f"ended the process ({code})" if self.has_ended else "never ended"

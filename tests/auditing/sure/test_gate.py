@@ -290,7 +290,7 @@ def test_rates_of_failures_that_nobody_told_cannot_be_told(audit):
         ),
         ({"at": "fpr=0.01"}, "no operating point 'fpr=0.01' in this audit"),
         ({"system": "V2"}, "no system 'V2' in this audit"),
-        ({"at-most": "1.25x", "than": "baseline"}, "give its audit with baseline=OLD"),
+        ({"at-most": "1.25x", "than": "baseline"}, "give this audit with baseline=OLD"),
     ],
 )
 def test_what_the_audit_does_not_have_is_refused(audit, more, message):
@@ -306,7 +306,7 @@ def test_nothing_is_accepted_of_a_group_that_there_is_not(audit):
 
 
 def test_an_audit_without_intervals_is_refused(speakers_with_errors):
-    with pytest.raises(pv.DataError, match="audit scores again"):
+    with pytest.raises(pv.DataError, match="audit the scores again with intervals"):
         pv.gate(speakers_with_errors.audit(intervals=False), policy(condition(**{"at-most": "5%"})))
 
 

@@ -165,7 +165,7 @@ def test_groups_that_are_new_or_gone_are_told(systems, options, releases):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"operating_points": "threshold=0.4"}, "have no group of one grouping and operating"),
+        ({"operating_points": "threshold=0.4"}, "have no group in common at the same grouping"),
         ({"intervals": False}, "has no intervals"),
     ],
 )
@@ -178,5 +178,5 @@ def test_one_audit_and_other_systems_are_refused(systems, options, releases):
     with pytest.raises(pv.ConfigError, match="only one audit is given"):
         pv.compare(releases[0])
     renamed = pv.audit({"V": systems[1], "W": systems[2]}, **options)
-    with pytest.raises(pv.ConfigError, match="no system is in all of the audits"):
+    with pytest.raises(pv.ConfigError, match="no system is in all audits"):
         pv.compare(releases[0], renamed)

@@ -95,7 +95,7 @@ def test_other_files_are_refused_and_kept(unsure, tmp_path, drawn):
     pv.write_figures(unsure, tmp_path)
     (tmp_path / "thesis.svg").write_text("mine")
     with pytest.raises(
-        ConfigError, match=r"contains 'thesis.svg', which is not of an earlier report"
+        ConfigError, match=r"contains 'thesis.svg', which is not part of an earlier report"
     ):
         pv.write_figures(unsure, tmp_path)
     assert (tmp_path / "thesis.svg").read_text() == "mine"
@@ -123,7 +123,7 @@ def test_what_cannot_be_written_is_a_sentence(unsure, tmp_path, drawn):
     (tmp_path / "file").write_text("x")
     for folder, message in (
         (tmp_path / "file", "is a file, not a folder"),
-        (tmp_path / "no" / "deeper", "there is no folder"),
+        (tmp_path / "no" / "deeper", "does not exist"),
         (tmp_path / ("n" * 300), "folder is '.*'; give the name of a file or folder"),
     ):
         with pytest.raises(ConfigError, match=message):

@@ -60,14 +60,14 @@ def test_what_cannot_be_written_is_a_sentence(unsure, tmp_path):
     for path, message in (
         (tmp_path, "is a folder; name a file"),
         ("", "names no file"),
-        (tmp_path / "no" / "a.md", "there is no folder"),
-        (tmp_path / "file" / "a.md", "there is no folder"),
+        (tmp_path / "no" / "a.md", "does not exist"),
+        (tmp_path / "file" / "a.md", "does not exist"),
         (tmp_path / ("n" * 300 + ".md"), "path is '.*'; give the name of a file"),
         (tmp_path / "a\0b.md", "path is '.*'; give the name of a file"),
     ):
         with pytest.raises(ConfigError, match=message):
             pv.write_tables(unsure, path, format="markdown")
-    with pytest.raises(ConfigError, match="its name shows no format"):
+    with pytest.raises(ConfigError, match="the ending of the name is not a known format"):
         pv.write_tables(unsure, tmp_path / "a.doc")
     with pytest.raises(ConfigError, match=r"--format 'docx' is not known; choose from markdown"):
         pv.write_tables(unsure, tmp_path / "a.md", format="docx")

@@ -287,14 +287,14 @@ def chart_scope(
         _operating_point(audit, (subject_system, subject_list), operating_point),
         asked_systems,
     )
-    known_groups, where = _groups(audit, scope.filters), f"of by={scope.grouping!r}"
+    known_groups, where = _groups(audit, scope.filters), f"in by={scope.grouping!r}"
     for group in {groups} if isinstance(groups, str) else groups or ():
         groupings_with_it = [
             grouping for grouping, names in _groups_by_grouping(audit).items() if group in names
         ]
         if group not in known_groups and groupings_with_it:
-            msg = f"groups {group!r} is not {where}, but of by={groupings_with_it[0]!r}"
-            hint = "a chart has one grouping"
+            msg = f"groups {group!r} is not {where}, but in by={groupings_with_it[0]!r}"
+            hint = "choose groups of one grouping"
             raise ConfigError(msg, hint)
     return replace(scope, asked_groups=checked_names("groups", groups, known_groups, where))
 
@@ -348,8 +348,8 @@ def checked_names(
         return ()
     unique_names = (names,) if isinstance(names, str) else tuple(dict.fromkeys(names))
     if not unique_names:
-        msg = f"{option} names none"
-        hint = f"leave it out for all, or name some: {', '.join(known_names)}"
+        msg = f"{option} is empty"
+        hint = f"leave it out for all of them, or choose from {', '.join(known_names)}"
         raise ConfigError(msg, hint)
     for name in unique_names:
         check_name(option, name, known_names, where)
@@ -401,12 +401,12 @@ def undrawn_sentence(scope: ChartScope, max_groups: int) -> str:
 def systems_to_compare(scope: ChartScope) -> Pair:
     """Return the two systems or lists that are named, or the first two of the audit."""
     if len(systems_and_lists(scope.audit)) < 2:
-        msg = "the audit is of one system and list"
-        hint = "there is nothing to compare it with"
+        msg = "the audit has only one system and list"
+        hint = "audit at least two systems or lists to compare them"
         raise ConfigError(msg, hint)
     if len(scope.asked_systems) not in {0, 2}:
         names = ", ".join(system_name(*subject) for subject in scope.asked_systems)
         msg = f"systems names {names}"
-        hint = "a comparison takes two systems or lists"
+        hint = "name two systems or lists"
         raise ConfigError(msg, hint)
     return scope.subjects[0], scope.subjects[1]

@@ -85,7 +85,7 @@ def det(scope: ChartScope, theme: Theme, *, panel: str | None = None) -> Drawing
         line_names.append(_ALL)
         rows += pooled_rows
     if not any(row["x"] for row in rows):
-        msg = f"no group of {scope.grouping} has both kinds of trials: it takes both for a curve"
+        msg = f"no group of {scope.grouping} has both kinds of trials: a curve needs both"
         raise ConfigError(msg)
     systems = " and ".join(short_name(subject, 40) for subject in subjects)
     return Drawing(
@@ -116,7 +116,7 @@ def det_of_systems(scope: ChartScope, theme: Theme) -> Drawing:
         for row in _rows(audit, curves_by_subject[subject], 0, "", name, domain)
     ]
     if not rows:
-        msg = "no system has both kinds of trials: it takes both for a curve"
+        msg = "no system has both kinds of trials: a curve needs both"
         raise ConfigError(msg)
     return Drawing(
         _spec(rows, [*names.values()], domain, audit, theme),

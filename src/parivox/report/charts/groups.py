@@ -69,7 +69,7 @@ def speakers(scope: ChartScope, theme: Theme) -> Drawing:
             size_rows.setdefault(row["group"], row)
     if not size_rows:
         msg = f"no group of {scope.grouping} has trials"
-        hint = "audit again with groups that have"
+        hint = "audit again with other groups"
         raise ConfigError(msg, hint)
     groups = groups_to_draw(scope, _MAX_SIZE_GROUPS)
     names = [scope.group_label(group) for group in groups]

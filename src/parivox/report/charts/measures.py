@@ -73,8 +73,8 @@ def measures(scope: ChartScope, theme: Theme) -> Drawing:
     systems = {label: rows for label, rows in systems.items() if rows}
     if not systems:
         msg = (
-            f"no measure of {scope.grouping} has a noise floor at {scope.operating_point}: it "
-            "needs intervals and two groups that meet the minimums"
+            f"no measure of {scope.grouping} has a noise floor at {scope.operating_point}: a "
+            "noise floor needs intervals and two groups above the sample-size minimums"
         )
         raise ConfigError(msg)
     all_rows = [row for rows in systems.values() for row in rows]
@@ -248,8 +248,8 @@ def over_metrics(scope: ChartScope, theme: Theme, *, measure: str = "nrb") -> Dr
     rows = [row for subject in scope.subjects for row in _metric_rows(scope, subject, meta_measure)]
     if not rows:
         msg = (
-            f"no metric of {scope.grouping} has a {meta_measure.label}: it takes two groups with "
-            "errors"
+            f"no metric of {scope.grouping} has a {meta_measure.label}: at least two groups must "
+            "have errors"
         )
         raise ConfigError(msg)
     systems = [*dict.fromkeys(row["c"] for row in rows)]

@@ -127,7 +127,7 @@ def over_fpr(
     alpha = scope.audit.record["options"]["alpha"][0] if alpha is None else alpha
     if not 0 <= alpha <= 1:
         msg = f"alpha is {alpha}"
-        hint = "it is the weight of FPR, between 0 and 1"
+        hint = "give a weight of FPR between 0 and 1"
         raise ConfigError(msg, hint)
     joint_measures = _joint_measures(measures)
     measure_by_label = {_TERM_LABELS[measure.id]: measure.id for measure in joint_measures}
@@ -246,9 +246,8 @@ def terms(scope: ChartScope, theme: Theme, *, measures: Names = None) -> Drawing
     ]
     if not drawn_measures:
         msg = (
-            f"no measure of {scope.grouping} is defined between FPRs of "
-            f"{percent(_FPR_RANGE[0])} and {percent(_FPR_RANGE[1])}: it takes two groups with both "
-            "rates"
+            f"no measure of {scope.grouping} is defined between FPRs of {percent(_FPR_RANGE[0])} "
+            f"and {percent(_FPR_RANGE[1])}: at least two groups must have both rates"
         )
         raise ConfigError(msg)
     names = [*hills[drawn_measures[0].id]]

@@ -263,6 +263,6 @@ def theme(*, for_page: bool, width: float = 7) -> Theme:
         return PAGE
     if not 1 <= width <= _MAX_INCHES:
         msg = f"width is {width} inches"
-        hint = f"charts are 1 to {_MAX_INCHES} inches wide, as 3.5 or 7"
+        hint = f"give a width of 1 to {_MAX_INCHES} inches, for example 3.5 or 7"
         raise ConfigError(msg, hint)
     return replace(PAPER, width=round(width * _PIXELS_PER_INCH))

@@ -103,11 +103,11 @@ def check_chart(option: str, path: str | None) -> None:
     file = Path(path)
     if file.suffix.lower() not in CHART_SUFFIXES:
         suffixes = ", ".join(CHART_SUFFIXES)
-        msg = f"{option} {path}: is not a kind of chart"
+        msg = f"{option} {path}: is not a chart format"
         hint = f"end its name with one of {suffixes}"
         raise ConfigError(msg, hint)
     if file.is_file() and file.stat().st_size and not _is_chart(file):
-        msg = f"{option} {path}: already exists and is no chart"
+        msg = f"{option} {path}: already exists and is not a chart"
         hint = "name another file"
         raise ConfigError(msg, hint)
     if file.is_dir() or not file.parent.is_dir() or not os.access(file.parent, os.W_OK):
