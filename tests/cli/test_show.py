@@ -67,7 +67,7 @@ def test_one_system_grouping_and_point_can_be_chosen(show):
         (("--system", "V2"), "no system 'V2' in this audit; available: A, B"),
         (
             ("f", "-v"),
-            "-v applies only to the summary: a group is always shown in full; leave out -v or the group",
+            "-v applies only to the summary: a group is always shown in full; leave out -v",
         ),
     ],
 )
