@@ -620,7 +620,7 @@ def test_files_without_names_are_one_system_named_after_all_of_them(trials, peop
     ("other", "told"),
     [
         ({"by": ["nation"]}, "was counted by nation, .* by gender"),
-        ({"by": ["gender"], "step": 0.1}, "as bins of 0.1, .* as each score"),
+        ({"by": ["gender"], "step": 0.1}, "in bins of 0.1, .* at each score"),
         ({"by": ["gender"], "within": "nation", "withhold": 0}, "within nation, .* within nothing"),
         ({"by": ["gender"], "llr": True}, "has log-likelihood ratios"),
     ],

@@ -96,7 +96,7 @@ def test_help_names_the_kinds_and_their_options(build):
          "give a whole number from 1 to"),
         (("inclusive", "--by", "gender", "--per-speaker", "5", "--format", "tar", "--out", "x"),
          "--format 'tar'"),
-        (("inclusive", "--by", "gender", "--per-speaker", "5", "--out", ""), "names no folder"),
+        (("inclusive", "--by", "gender", "--per-speaker", "5", "--out", ""), "does not name"),
         (("--from", "nowhere.json"), "missing option --out"),
         (("--from", "nowhere.json", "--out", "x"), "nowhere.json: cannot be read"),
         (("inclusive", "--per-speaker", "5", "--by", "gender"), "missing option --out"),
@@ -179,7 +179,7 @@ def test_lists_are_all_there_or_built_again_wherever_the_run_was_killed(build, h
         done = build(*words, out)
         refused.append(done.returncode)
         if done.returncode:
-            assert "inclusive-1.txt is there already" in done.stderr
+            assert "inclusive-1.txt already exists" in done.stderr
             assert written_names == {*lists}
         contents = {path.name: path.read_bytes() for path in out.iterdir()}
         assert contents.keys() == {*lists, "cross.txt"}

@@ -117,7 +117,7 @@ def test_all_pairs_are_counted_and_audited(parivox, home, tmp_path):
         ((*PAIRS, "--out", "a", "--models", "m.csv"), "--models applies only to trial lists"),
         ((*PAIRS, "--out", "a"), "for example --step 0.001"),
         ((*PAIRS, "--out", "speakers.csv", "--overwrite"), "was not written by Parivox"),
-        ((*PAIRS, "--out", "a.tally", "--step", "0.1"), "names no file of counts"),
+        ((*PAIRS, "--out", "a.tally", "--step", "0.1"), "is not the name of a counts file"),
     ],
 )
 def test_all_pairs_that_cannot_be_counted_leave_nothing(parivox, home, words, message):

@@ -114,5 +114,5 @@ def test_without_an_index_the_way_by_hand_is_told(parivox, home):
     first_line, second_line = completed.stderr.splitlines()
     assert "pip downloads it once" in first_line
     assert "could not be fetched (ERROR:" in second_line
-    assert "give it with --weights FILE" in second_line
+    assert "give the file with --weights FILE" in second_line
     assert not cache.exists()

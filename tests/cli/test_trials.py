@@ -93,7 +93,7 @@ def test_grade_writes_a_file_and_counts(parivox, listed):
     assert graded_trials["grade"].to_list() == [3, 2, 2, 3]
     again = parivox(*words, cwd=listed)
     assert again.returncode == 2
-    assert "is there already" in again.stderr
+    assert "already exists" in again.stderr
 
 
 def test_one_of_a_kind_is_told_in_the_singular(parivox, listed):

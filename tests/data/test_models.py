@@ -193,7 +193,8 @@ def test_an_enrolment_that_is_no_model_is_told(read, csv, write):
     with pytest.raises(DataError) as error_info:
         read(text, models=path)
     assert str(error_info.value) == (
-        "scores.csv: 1 of 2 enrolment ids ('m9') are not models in m.csv; add them to it"
+        "scores.csv: 1 of 2 enrolment ids ('m9') are not models in m.csv; add the "
+        "models to this table"
     )
 
 
@@ -279,16 +280,23 @@ def test_models_without_speakers_take_those_with_which_their_recordings_begin(re
 @pytest.mark.parametrize(
     ("rows", "utterances", "sentence"),
     [
-        ("m1,r1\n", None, "m.csv: has no column 'speaker'; name it so, or give the speakers of"),
+        (
+            "m1,r1\n",
+            None,
+            "m.csv: has no column 'speaker'; name the column of speakers 'speaker', "
+            "or give the speakers of",
+        ),
         (
             "m1,s1\n",
             "segmentid,language\ns1,en\n",
-            "seg.csv: has no column 'speaker'; name it so, or give m.csv one",
+            "seg.csv: has no column 'speaker'; name the column of speakers 'speaker', "
+            "or give m.csv one",
         ),
         (
             "m1,s1\nm1,s9\n",
             SEGMENTS,
-            "m.csv: 1 of 2 recordings of models ('s9') are not in seg.csv; add them to it",
+            "m.csv: 1 of 2 recordings of models ('s9') are not in seg.csv; add these "
+            "ids to the table",
         ),
         (
             "m1,s1\nm1,s3\n",

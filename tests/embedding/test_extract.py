@@ -464,7 +464,8 @@ def test_the_same_audio_under_two_speakers_is_refused_before_anything(folder, sm
         embed(folder, small.load, tmp_path / "out", workers=1)
     assert str(raised.value) == (
         f"{folder}: 's1/01.wav' of speaker 's1' and 's2/copy.wav' of speaker 's2' contain the same "
-        "audio (the first of 2 such cases); keep the one whose voice it is, or correct the speakers"
+        "audio (the first of 2 such cases); keep the recording of the right speaker, or "
+        "correct the speakers"
     )
     assert not (tmp_path / "out").exists()
 
@@ -692,12 +693,14 @@ def test_kills_leave_the_bytes_of_an_undisturbed_run(folder, small, tmp_path, fo
 
 def test_what_a_loader_makes_is_checked_as_what_is_named(folder, small, tmp_path, monkeypatch):
     monkeypatch.setattr(small.Small, "scoring", "cosin")
-    with pytest.raises(ConfigError, match="system small: its scoring 'cosin' is not known; give c"):
+    with pytest.raises(ConfigError, match="system small: scoring 'cosin' is not known; give c"):
         embed(folder, small.load, tmp_path / "out", workers=1)
     monkeypatch.delattr(small.Small, "scoring")
-    with pytest.raises(ConfigError, match="system small has embed and lacks scoring"):
+    with pytest.raises(ConfigError, match="system small has embed, but lacks scoring"):
         embed(folder, small.load, tmp_path / "out", workers=1)
-    with pytest.raises(ConfigError, match="a Small makes no system; give a system's name, or a f"):
+    with pytest.raises(
+        ConfigError, match="a Small is not a system; give the name of a system, or a f"
+    ):
         embed(folder, small.READY, tmp_path / "out", workers=1)
     assert not (tmp_path / "out").exists()
 

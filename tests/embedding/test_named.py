@@ -139,7 +139,11 @@ def test_what_takes_a_device_is_given_it_and_it_is_recorded(home):
     [
         ("encoders:embed", "cuda", r"embed takes no device \(cuda\); leave it out, or name a cl"),
         ("encoders:ready", "cuda", "ready takes no device"),
-        ("encoders:Silent", "cuda", "its provenance does not name it; add 'device': 'cuda'"),
+        (
+            "encoders:Silent",
+            "cuda",
+            "its provenance does not name the device; add 'device': 'cuda'",
+        ),
         ("encoders:OnDevice", "gpu", "device='gpu' is not known; give cpu or cuda"),
         ("ge2e", "cuda", r"system ge2e takes no device \(cuda\); leave it out"),
     ],
@@ -201,15 +205,15 @@ def test_a_scoring_that_is_not_known_is_refused_before_anything_runs(home):
 
     assert set(SCORINGS) == set(COMPARISONS)
     function.scoring = "crops"
-    with pytest.raises(ConfigError, match=r"mine: its scoring 'crops' is not known; give cosine"):
+    with pytest.raises(ConfigError, match=r"mine: scoring 'crops' is not known; give cosine"):
         system_of(function, "mine")
 
 
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("Half", "has embed and lacks sample_rate, scoring, least_seconds, provenance"),
-        ("Broken", "cannot be made: OSError: no weights"),
+        ("Half", "has embed, but lacks sample_rate, scoring, least_seconds, provenance"),
+        ("Broken", "cannot be created: OSError: no weights"),
         ("table", r"is a dict; name a function of \(waveform, sample_rate\)"),
         ("loose", "is a function of one argument"),
         ("embeds", r"encoders \(.*encoders.py\) has no 'embeds'; did you mean 'embed"),
@@ -296,7 +300,10 @@ def test_published_systems_by_name_and_checkpoint(home, optional):
             r"contains embeddings, not a system; .* parivox score TRIALS --embeddings kept",
         ),
         ("folder", "contains embeddings, not a system"),
-        ("weights.ckpt", "is a file whose name does not show its system; name it, for example r"),
+        (
+            "weights.ckpt",
+            "is a file whose name does not show its system; name the system, for example r",
+        ),
     ],
 )
 def test_what_names_nothing(home, text, words):
@@ -323,7 +330,7 @@ def test_what_to_install_is_said(home, monkeypatch):
         ("ge2e", {"frontend": "kaldi80"}, r"ge2e takes no frontend \(kaldi80\); leave it out"),
         ("ge2e", {"sample_rate": 8_000}, "takes no sample_rate"),
         ("encoders:embed", {"weights": "x"}, "takes no weights"),
-        ("encoders:embed", {"sample_rate": 10}, "its sample rate 10 is not a whole number of Hz"),
+        ("encoders:embed", {"sample_rate": 10}, "the sample rate 10 is not a whole number of Hz"),
         ("encoders:ready", {"sample_rate": 8_000}, "takes 16,000 Hz; leave out sample_rate"),
         ("x.onnx", {"weights": "x"}, "takes no weights"),
     ],
@@ -339,5 +346,5 @@ def test_least_seconds_that_are_no_length_are_refused(least):
         return waveform[:3]
 
     function.least_seconds = least
-    with pytest.raises(ConfigError, match=r"system f: its least_seconds .* are not seconds from 0"):
+    with pytest.raises(ConfigError, match=r"system f: least_seconds is .* are not seconds from 0"):
         system_of(function, "f")

@@ -161,7 +161,7 @@ def test_one_waveform_without_an_axis_for_recordings(onnx, waveforms, tmp_path):
         ({}, {"frontend": "clova40"}, "which does not take 40 bins of clova40 of any length"),
         ({}, {"frontend": "waveform"}, "which does not take waveforms"),
         ({"sizes": {"t": 200}}, {"frontend": "kaldi80"}, "which does not take 80 bins of kaldi80"),
-        ({}, {"frontend": "kaldi80", "sample_rate": 8_000}, "8,000 Hz do not fit the front en"),
+        ({}, {"frontend": "kaldi80", "sample_rate": 8_000}, "8,000 Hz do not match the front en"),
         ({}, {"frontend": "kaldi80", "device": "tpu"}, "no TPU device is available to on"),
         ({"lengths": 7}, {"frontend": "kaldi80"}, r"takes 'x' \(.*\) tensor\(float\), 'n' \(batch"),
         ({"lengths": 7}, {"frontend": "kaldi80"}, 'expected 1 of them; .*"lengths": "n"'),
@@ -176,9 +176,12 @@ def test_what_is_not_declared_is_shown_and_asked_for(make, model_options, option
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{", "what it declares cannot be read"),
-        ("[1]", "what it declares cannot be read"),
-        ('{"fronted": "kaldi80"}', "declares 'fronted'; known are frontend, input"),
+        ("{", "the declarations cannot be read"),
+        ("[1]", "the declarations cannot be read"),
+        (
+            '{"fronted": "kaldi80"}',
+            "declares 'fronted', which is not known; choose from frontend, input",
+        ),
         ('{"sample_rate": "high"}', "cannot be read"),
         ('{"recipe": {"crops": 1}}', "cannot be read"),
     ],
@@ -309,7 +312,7 @@ def test_replaced_weights_are_not_mixed_into_a_store(split, folder, tmp_path, ca
         main(words)
     (sentence,) = capsys.readouterr().err.splitlines()
     assert "store: was made by 'model.onnx' with weights_sha256 " in sentence
-    assert sentence.endswith("such embeddings cannot be compared, so choose another --out")
+    assert sentence.endswith("choose another --out, because these embeddings cannot be compared")
 
 
 def test_weights_without_files_of_their_own_are_hashed_as_ever(make):
@@ -326,8 +329,8 @@ def test_weights_without_files_of_their_own_are_hashed_as_ever(make):
         ("more/../../weights.bin", "outside its folder"),
         ("/etc/hostname", "outside its folder"),
         ("C:\\weights.bin", "outside its folder"),
-        ("gone.bin", "where there is no such file"),
-        ("", "where there is no such file"),
+        ("gone.bin", "a file that does not exist"),
+        ("", "a file that does not exist"),
     ],
 )
 def test_weights_that_are_not_beside_the_model_are_refused(split, onnx, location, reason):
@@ -394,17 +397,20 @@ def test_an_exported_system_is_the_same_system(onnx, optional, waveforms, tmp_pa
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('{"sample_rate": 1e400}', "what it declares cannot be read"),
+        ('{"sample_rate": 1e400}', "the declarations cannot be read"),
         (
             '{"sample_rate": 1e12}',
-            "its sample rate 1000000000000 is not a whole number of Hz from 1",
+            "the sample rate 1000000000000 is not a whole number of Hz from 1",
         ),
-        ('{"sample_rate": -5}', "its sample rate -5 is not a whole number"),
-        ('{"least_seconds": NaN}', "its least_seconds nan are not seconds from 0 to 86,400"),
-        ('{"least_seconds": -5}', "its least_seconds -5.0 are not seconds"),
-        ('{"least_seconds": 1e400}', "its least_seconds inf are not seconds"),
-        ('{"recipe": ' + "[" * 100_000, "what it declares cannot be read"),
-        ('{"recipe": ' + "[" * 5_000 + "]" * 5_000 + "}", "what it declares cannot be read"),
+        ('{"sample_rate": -5}', "the sample rate -5 is not a whole number"),
+        (
+            '{"least_seconds": NaN}',
+            "its least_seconds nan , not a number of seconds from 0 to 86,400",
+        ),
+        ('{"least_seconds": -5}', "least_seconds is -5.0, not a number of seconds"),
+        ('{"least_seconds": 1e400}', "least_seconds is inf, not a number of seconds"),
+        ('{"recipe": ' + "[" * 100_000, "the declarations cannot be read"),
+        ('{"recipe": ' + "[" * 5_000 + "]" * 5_000 + "}", "the declarations cannot be read"),
     ],
 )
 def test_numbers_that_no_recording_has_and_deep_json_are_refused(make, text, words):

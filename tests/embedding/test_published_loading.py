@@ -119,14 +119,14 @@ WRONG = {
     "'fc.bias' contains torch.int64, expected torch.float32;": (
         lambda s, t: s | {"fc.bias": t.zeros(512, dtype=t.int64)}
     ),
-    "'fc.bias' contains values that are not finite; fetch the file again": (
+    "'fc.bias' contains values that are not finite; download the file again": (
         lambda s, t: s | {"fc.bias": t.full((512,), float("nan"))}
     ),
     "'epoch' is int, expected a tensor": lambda s, t: s | {"epoch": 3},
     "contains 'fc.bias' twice, the second time as '__S__.fc.bias'": (
         lambda s, t: s | {"__S__.fc.bias": t.zeros(512)}
     ),
-    "contains keys of no system, as 'a.weight', expected ResNetSE34L (resnetse34l);": (
+    "contains keys of an unknown system, such as 'a.weight', expected ResNetSE34L (resnetse34l);": (
         lambda s, t: {"a.weight": t.zeros(1)}
     ),
     "contains ECAPA-TDNN (TaoRuijie) (ecapa), expected ResNetSE34L (resnetse34l); name it ecapa:": (
@@ -154,7 +154,7 @@ class Runs:
 def test_code_in_a_file_is_not_run(torch, saved, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = saved({"fc.weight": Runs()})
-    with pytest.raises(DataError, match="not a checkpoint that torch reads as tensors alone"):
+    with pytest.raises(DataError, match="not a checkpoint that torch can read as tensors only"):
         load_published("resnetse34l", path)
     assert not (tmp_path / "ran").exists()
 
@@ -166,7 +166,7 @@ def test_damaged_files_are_sentences(light, saved, tmp_path):
     ):
         path = tmp_path / f"{number}.model"
         path.write_bytes(damaged)
-        with pytest.raises(DataError, match="not a checkpoint that torch reads"):
+        with pytest.raises(DataError, match="not a checkpoint that torch can read"):
             load_published("resnetse34l", path)
     with pytest.raises(DataError, match="file not found"):
         load_published("resnetse34l", tmp_path / "missing.model")
@@ -179,7 +179,7 @@ def test_names_that_are_not_known(tmp_path, light, saved):
         load_published("eresnet2", tmp_path)
     with pytest.raises(ConfigError, match="no front end 'kaldi40'; did you mean"):
         load_published("campplus", tmp_path, frontend="kaldi40")
-    with pytest.raises(ConfigError, match="clova40 makes 40 features of a frame, and CAM"):
+    with pytest.raises(ConfigError, match="clova40 makes 40 features per frame, but CAM"):
         load_published("campplus", tmp_path, frontend="clova40")
     with pytest.raises(
         ConfigError, match="no device 'abacus' is available to torch; leave device out"

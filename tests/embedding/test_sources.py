@@ -128,10 +128,10 @@ def test_a_folder_of_the_path_is_the_speaker_that_is_asked_for(folder):
     [
         (
             {"speaker": "3"},
-            "columns={'speaker': '3'}: every path has folders 1 to 2; give such a",
+            "columns={'speaker': '3'}: every path has folders 1 to 2; give one",
         ),
         ({"speaker": "sex"}, "columns={'speaker': 'sex'}: every path has"),
-        ({"file": "1"}, "columns={'file': '1'}: a folder names speaker and recording only"),
+        ({"file": "1"}, "columns={'file': '1'}: folders can name only speaker and recording"),
     ],
 )
 def test_a_folder_that_is_not_there_is_no_speaker(folder, columns, message):
@@ -227,7 +227,7 @@ def test_no_pipe_is_run(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("utterance,file\nu,nosuch.wav\nv,no.wav\n", "2 of 2 files are missing, first"),
+        ("utterance,file\nu,nosuch.wav\nv,no.wav\n", "2 of 2 files are missing, the first is"),
         ("utterance,file\nu,a.wav\nu,a.wav\n", "utterance 'u' occurs twice; give each"),
         (
             "utterance,file,channel\nu,a.wav,up\n",

@@ -106,7 +106,10 @@ def test_check_finds_a_byte_that_changed(out, name):
             lambda out: (out / "store.json").write_text("[]"),
             "is not a complete store of embeddings",
         ),
-        (lambda out: (out / "store.json").unlink(), "is not a store of embeddings; make one with"),
+        (
+            lambda out: (out / "store.json").unlink(),
+            "is not a store of embeddings; create a store with",
+        ),
         (lambda out: (out / "recordings.parquet").unlink(), "is not a complete store"),
         (lambda out: (out / "embeddings.npy").unlink(), "cannot be read"),
         (
@@ -157,7 +160,9 @@ def test_a_run_that_ended_before_its_plan_was_written_goes_on(tmp_path):
 def test_a_store_of_another_version_is_refused(out):
     about = json.loads((out / "store.json").read_text())
     (out / "store.json").write_text(json.dumps({**about, "version": 99}))
-    with pytest.raises(DataError, match=r"is a store of version 99, and this Parivox writes 1"):
+    with pytest.raises(
+        DataError, match=r"is a store of version 99, but this Parivox writes version 1"
+    ):
         find_store(out)
 
 

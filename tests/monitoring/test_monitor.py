@@ -384,6 +384,6 @@ def test_the_command_ends_with_1_where_an_alarm_was_raised(monitored, folder, pr
     code, _, message = run(tmp_path / "2026-11-22.csv", *words[1:])
     assert code == 2
     assert message == (
-        "parivox: error: 2026-11-22.csv: 2026-11-22 is already counted; leave out this file, or give its "
-        "--day\n"
+        "parivox: error: 2026-11-22.csv: 2026-11-22 is already counted; leave out this file, "
+        "or give its --day\n"
     )

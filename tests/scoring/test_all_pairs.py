@@ -244,23 +244,26 @@ def test_many_units_are_tallied_apart(embedded, monkeypatch):
         dense.speaker_counts
     )
     monkeypatch.setattr(tiles, "MAX_SPARSE_PAIRS", 100)
-    with pytest.raises(pv.ConfigError, match="30 speakers at 2 thresholds are too many"):
+    with pytest.raises(pv.ConfigError, match="30 speakers with 2 thresholds are too many"):
         pv.score_all_pairs(embedded, **options)
 
 
 def test_a_tally_too_long_for_memory_is_a_sentence(embedded, monkeypatch):
     monkeypatch.setattr(auditing, "MAX_SPEAKER_COUNT_ROWS", 100)
-    with pytest.raises(pv.ConfigError, match="a few thresholds in the place of step"):
+    with pytest.raises(pv.ConfigError, match="a few thresholds instead of step"):
         pv.score_all_pairs(embedded, speakers=PEOPLE, by="gender", step="0.01")
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({}, "for example step=0.001, or the scores to count at"),
+        ({}, "for example step=0.001, or thresholds"),
         ({"step": "1e-9"}, "makes 2,000,000,[0-9]+ bins of scores"),
-        ({"step": "0.1", "scoring": "euclidean"}, "counted by inner products"),
-        ({"thresholds": [0.1], "operating_points": ["eer"]}, "counts at thresholds have no curve"),
+        ({"step": "0.1", "scoring": "euclidean"}, "counted only with inner products"),
+        (
+            {"thresholds": [0.1], "operating_points": ["eer"]},
+            "counts at thresholds, which have no curve",
+        ),
         ({"thresholds": [0.1], "top": 3}, "top is of as_norm"),
         ({"step": "0.1", "by": ["nosuch"]}, "unknown attribute 'nosuch'"),
     ],
@@ -272,7 +275,7 @@ def test_what_cannot_be_counted_is_a_sentence(embedded, options, words):
 
 def test_one_recording_makes_no_pair(embedded):
     vectors = vectors_of(embedded.values[:1, 0], IDS[:1])
-    with pytest.raises(pv.DataError, match="contains 1 recordings to compare"):
+    with pytest.raises(pv.DataError, match="contains 1 usable recordings"):
         pv.score_all_pairs(vectors, speakers=PEOPLE, by="gender", thresholds=[0.1])
 
 
@@ -289,7 +292,9 @@ def test_files_are_there_both_or_not_at_all(embedded, tmp_path, monkeypatch):
             pair_counts.save(out)
     assert [path for path in tmp_path.iterdir() if not path.name.startswith(HIDDEN_PREFIX)] == []
     pair_counts.save(out)
-    with pytest.raises(pv.ConfigError, match="is there already; give overwrite=True"):
+    with pytest.raises(
+        pv.ConfigError, match="already exists; replace the file with overwrite=True"
+    ):
         pair_counts.save(out)
     pair_counts.save(out, overwrite=True)
     (tmp_path / "thesis.tex").write_text("mine")

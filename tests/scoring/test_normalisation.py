@@ -81,7 +81,7 @@ def test_a_cohort_of_other_dimension_is_refused(pairs, embedded, scored, monkeyp
     cohort_vectors = by_hand.vectors_of(embedded.values[:, :, :9], name="other.npz")
     monkeypatch.setattr("parivox.scoring.normalisation.open_vectors", lambda _: cohort_vectors)
     with pytest.raises(
-        DataError, match="of crops x dimension 1 x 9, those of embeddings of 1 x 32"
+        DataError, match=r"shape 1 x 9 \(crops x dimension\), but those of embeddings have 1 x 32"
     ):
         scored(pairs, embedded, as_norm="other.npz")
 

@@ -111,7 +111,7 @@ def test_recordings_that_are_not_there_are_counted_with_examples(pairs, embedded
 
 def test_ids_with_a_sign_for_the_slash_are_told(pairs, embedded, scored, by_hand):
     nemo = by_hand.vectors_of(embedded.values, ids=embedded.ids.str.replace("/", "@").to_list())
-    with pytest.raises(DataError, match="not in embeddings; it has @ for /, as NeMo writes ids"):
+    with pytest.raises(DataError, match="not in embeddings; save the ids with / instead of @"):
         scored(pairs, nemo)
 
 
@@ -244,7 +244,7 @@ def test_parts_of_another_plan_are_not_taken_over(pairs, embedded, tmp_path):
 def test_a_file_that_is_there_is_kept_unless_it_may_go(pairs, embedded, tmp_path):
     out = tmp_path / "scores.parquet"
     score(pairs[:2], embeddings=embedded, out=out)
-    with pytest.raises(ConfigError, match="is there already; give overwrite=True"):
+    with pytest.raises(ConfigError, match="already exists; replace the file with overwrite=True"):
         score(pairs, embeddings=embedded, out=out)
     assert pl.read_parquet(out).height == 2
     score(pairs, embeddings=embedded, out=out, overwrite=True)
@@ -257,7 +257,9 @@ def test_a_file_that_holds_no_scores_is_never_replaced(pairs, embedded, tmp_path
     (people.write_csv if name.endswith("csv") else people.write_parquet)(out)
     before = out.read_bytes()
     for overwrite in (True, False):
-        with pytest.raises(ConfigError, match="contains no scores of Parivox's; name another"):
+        with pytest.raises(
+            ConfigError, match="does not contain scores written by Parivox; name another"
+        ):
             score(pairs, embeddings=embedded, out=out, overwrite=overwrite)
     assert out.read_bytes() == before
 
@@ -338,7 +340,7 @@ def test_two_runs_do_not_make_one_file(pairs, embedded, tmp_path):
     def meanwhile(progress):
         if progress.stage.startswith("preparing") and not messages:
             messages.append(progress)
-            with pytest.raises(DataError, match="another run is making this file; wait for it"):
+            with pytest.raises(DataError, match="another run is writing this file; wait until it"):
                 score(pairs[::-1], embeddings=embedded, out=out)
 
     score(pairs, embeddings=embedded, out=out, progress=meanwhile)
@@ -365,7 +367,7 @@ def test_what_is_read_is_not_replaced(pairs, embedded, tmp_path):
         (models, "the models"),
         (folder / f"{ids[0]}.npy", "the embeddings"),
     ):
-        with pytest.raises(ConfigError, match=f"would replace {role} that this reads"):
+        with pytest.raises(ConfigError, match=f"would replace {role}, which is an input"):
             score(listed, embeddings=folder, models=models, out=out, overwrite=True)
     after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     assert after == before

@@ -264,7 +264,7 @@ def test_a_provenance_that_json_cannot_hold_is_a_sentence(recordings, trials, tm
     system.provenance = {"step": np.float32(0.5), "sizes": np.arange(2)}
     score_with_system(trials, system, recordings=recordings, out=tmp_path / "s.parquet")
     system.provenance = {"odd": object()}
-    with pytest.raises(ConfigError, match="loudness: its provenance cannot be kept as JSON"):
+    with pytest.raises(ConfigError, match="loudness: the provenance cannot be stored as JSON"):
         score_with_system(trials, system, recordings=recordings, out=tmp_path / "t.parquet")
     assert [path.name for path in tmp_path.iterdir()] == ["s.parquet"]
 
@@ -393,6 +393,6 @@ def test_an_array_of_one_number_is_a_score(recordings, trials, tmp_path):
 def test_the_recordings_are_not_replaced(recordings, trials, tmp_path):
     out = recordings / "s0" / "0.wav"
     before = out.read_bytes()
-    with pytest.raises(ConfigError, match="would replace the recordings that this reads"):
+    with pytest.raises(ConfigError, match="would replace the recordings, which"):
         score_with_system(trials, Loudness(), recordings=recordings, out=out, overwrite=True)
     assert out.read_bytes() == before

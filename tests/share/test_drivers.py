@@ -99,7 +99,7 @@ def test_arrays_make_the_bytes_of_one_run(folder, audit_content, program, tmp_pa
         assert ran(words, **more).returncode == 0
     done = merged()
     assert done.returncode == 2
-    assert "counts of 1 of 3 shards are missing (3); run them again" in done.stderr
+    assert "counts of 1 of 3 shards are missing (3); run these shards again" in done.stderr
     words, more = task(3, program=None)  # one that dies by what kills it
     process = subprocess.Popen(words, **more, stderr=subprocess.DEVNULL)
     time.sleep(0.4)

@@ -355,7 +355,11 @@ def test_a_pair_in_two_parts_is_refused_by_its_rows_after_the_first_pass(
         run(folder, shard=f"{number}/2")
     with pytest.raises(DataError, match=message) as raised:
         merge(folder)
-    alone = ", as each sets aside what conflicts within it" if conflicts == "exclude" else ""
+    alone = (
+        ", because each excludes only the contradictory rows within it"
+        if conflicts == "exclude"
+        else ""
+    )
     mend = f"is counted in both shards 1 and 2{alone}; remove one of the rows, and plan again"
     if score is not None and conflicts == "error":  # as of one piece
         mend = (
@@ -554,7 +558,7 @@ def test_two_runners_of_one_part_do_not_meet(lists, tmp_path):
     plan.home(1).mkdir()
     with ExitStack() as lock:
         assert lock_folder(plan.home(1), lock)
-        with pytest.raises(ConfigError, match="another process runs it; wait until"):
+        with pytest.raises(ConfigError, match="another process is running it; wait until"):
             run_shard(folder, 1)
     run_shard(folder, 1)
 
@@ -571,8 +575,14 @@ def test_a_folder_holds_one_plan(lists, done):
     ("options", "message"),
     [
         ({"by": None}, "by: shards have no default grouping"),
-        ({"compare": True}, "compare=True: needs all trials at once"),
-        ({"standardise": ["nation"]}, "standardise: needs all trials at once"),
+        (
+            {"compare": True},
+            "compare=True: cannot be used with shards, as it needs all trials at once",
+        ),
+        (
+            {"standardise": ["nation"]},
+            "standardise: cannot be used with shards, as it needs all trials at once",
+        ),
         ({"speaker_ids": "offenders"}, "speaker_ids: counts contain no ids"),
         ({"shards": 0}, "shards is 0"),
         ({"by": ["nosuch"]}, "nosuch"),
@@ -602,7 +612,7 @@ def test_files_of_one_list_have_the_same_columns(lists, tmp_path):
 
 def test_files_of_which_some_alone_are_named_are_told_how_to_name_them(lists, tmp_path):
     named = {"V2": [str(lists / "day0.parquet")], "": [str(lists / "day1.parquet")]}
-    message = "of 2 systems, by their names; write V2= before each file of V2, and plan each system"
+    message = "of 2 systems, judging by their names; write V2= before each file of V2"
     with pytest.raises(ConfigError, match=message):
         plan(named, out=tmp_path / "r", speakers=str(lists / "s.csv"), by="gender")
 
@@ -649,10 +659,13 @@ def test_tables_that_are_no_files_are_refused(lists, tmp_path):
         tmp_path / "c.counts"
     )
     with pytest.raises(
-        ConfigError, match=r"c\.counts: contains score counts, which parivox audit takes"
+        ConfigError, match=r"c\.counts: contains score counts, but shards need scores"
     ):
         plan(str(tmp_path / "c.counts"), out=tmp_path / "r", speakers="s.csv", by="gender")
-    with pytest.raises(ConfigError, match="speakers: every shard reads this file; give a path"):
+    with pytest.raises(
+        ConfigError,
+        match="speakers: is not a path, but every shard must read this file",
+    ):
         plan(str(lists / "all.csv"), out=tmp_path / "r", speakers={"id": ["a"]}, by="gender")
     with pytest.raises(ConfigError, match="speakers: shards need a speaker table"):
         plan(str(lists / "all.csv"), out=tmp_path / "r", by="gender")
@@ -664,9 +677,9 @@ def test_tables_that_are_no_files_are_refused(lists, tmp_path):
         ConfigError, match=r"copy\.csv: contains the same bytes as .*all\.csv, which"
     ):
         planned(lists, tmp_path / "r", "all.csv", copy)
-    with pytest.raises(ConfigError, match="bins exact: shards count speakers in bins of scores"):
+    with pytest.raises(ConfigError, match="which count speakers in bins of scores"):
         planned(lists, tmp_path / "r", bins="exact")
-    with pytest.raises(ConfigError, match="scores of an audit in shards must be files"):
+    with pytest.raises(ConfigError, match="every shard reads the scores from files"):
         plan(pl.read_csv(lists / "all.csv"), out=tmp_path / "r", by="gender")
 
 

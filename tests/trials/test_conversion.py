@@ -88,12 +88,12 @@ def test_columns_of_speakers_tell_them_too(tmp_path):
         (
             {"enrol": ["a"], "test": ["b"]},
             {},
-            "no column of labels .* name no speaker; give a table",
+            "no column of labels .* do not contain a speaker; give a table",
         ),
         ({"enrol": ["a"], "label": [1]}, {}, "no column of test utterances"),
         ({"enrol": ["a", ""], "test": ["b", "c"], "label": [1, 0]}, {}, "row 2, .* is empty"),
         ({"enrol": ["a"], "test": ["b"], "label": ["maybe"]}, {}, "'maybe' is not a label"),
-        ({"enrol": ["a b"], "test": ["b"], "label": [1]}, {}, "cannot stand in a list"),
+        ({"enrol": ["a b"], "test": ["b"], "label": [1]}, {}, "cannot be written in the list"),
         (TRIALS | {"score": [0.1] * 5, "x": [1] * 5}, {"columns": {"score": "x"}}, "two columns"),
         ({"enrol": [], "test": [], "label": []}, {}, "no trial"),
     ],
@@ -106,7 +106,7 @@ def test_a_list_that_cannot_be_converted_leaves_nothing(source, options, message
 
 def test_a_list_is_never_written_over_itself(tmp_path):
     (tmp_path / "list").write_text("1 a/1 a/2\n")
-    with pytest.raises(ConfigError, match="is there already"):
+    with pytest.raises(ConfigError, match="already exists"):
         pv.trials.convert(tmp_path / "list", tmp_path / "list", to="kaldi")
     assert (tmp_path / "list").read_text() == "1 a/1 a/2\n"
 

@@ -173,7 +173,7 @@ def test_what_a_scorer_gives_is_a_score_for_each_trial(people):
         variants(table, people, scorer=lambda _, __: [0.5], per_speaker=[5])
     with pytest.raises(DataError, match="gave NaN among 120"):
         variants(table, people, scorer=lambda enrol, _: enrol.size * [np.nan], per_speaker=[5])
-    with pytest.raises(ConfigError, match="columns is of files of scores"):
+    with pytest.raises(ConfigError, match="columns applies only to files of scores"):
         variants(table, people, scorer=len, columns={"score": "x"})
 
 
@@ -203,7 +203,7 @@ def test_fewer_than_five_speakers_tell_nothing_of_others(pool, people):
     ("options", "kind", "message"),
     [
         ({"per_speaker": [5, 41]}, DataError, "no speaker has 41 same-speaker .* at most 40"),
-        ({"per_speaker": []}, ConfigError, "names no number of pairs"),
+        ({"per_speaker": []}, ConfigError, "contains no number of pairs"),
         ({"per_speaker": [0]}, ConfigError, "per_speaker is 0; give a whole number from 1 to"),
         ({"variants": 1}, ConfigError, "variants is 1; give a whole number from 2 to"),
         ({"seed": 0.5}, ConfigError, "seed is 0.5; give a whole number from 0 to"),

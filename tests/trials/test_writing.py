@@ -106,7 +106,9 @@ def test_further_columns_have_room_in_tables(kind, tmp_path):
 
 @pytest.mark.parametrize("kind", sorted(set(LIST_FORMATS) - set(FORMATS_WITH_FURTHER_COLUMNS)))
 def test_lists_of_three_columns_refuse_more(kind, tmp_path):
-    with pytest.raises(ConfigError, match=f"format {kind} contains no score; write it as csv"):
+    with pytest.raises(
+        ConfigError, match=f"format {kind} has no columns for score; write the list as csv"
+    ):
         write(tmp_path / "list", kind, ["a"], ["b"], [True], more={"score": [0.5]})
     assert list(tmp_path.iterdir()) == []
 
@@ -134,7 +136,7 @@ def test_nothing_is_left_of_a_list_that_was_not_finished(kind, tmp_path):
 
 def test_what_is_there_stays(tmp_path):
     (tmp_path / "list").write_text("mine")
-    with pytest.raises(ConfigError, match="is there already; name a new file"):
+    with pytest.raises(ConfigError, match="already exists; name a new file"):
         ListWriter(tmp_path / "list", "csv")
     assert (tmp_path / "list").read_text() == "mine"
 

@@ -121,7 +121,7 @@ def embed_batch(
     shapes = {vector.shape for vector in vectors.values()}
     if len(shapes) > 1:
         msg = f"{system.name}: makes embeddings of different shapes, {sorted(shapes)}"
-        hint = "a system must make embeddings of one shape"
+        hint = "return embeddings of the same shape"
         raise DataError(msg, hint)
     no_vectors = np.empty((0, 1, 0), dtype=np.float32)
     stacked = (
@@ -153,9 +153,9 @@ def _embed_or_explain(
         if all(isinstance(waveform, Decoded) for waveform in results_one_by_one.values()):
             msg = (
                 f"{system.name}: raised {type(cause).__name__} for {len(waveforms)} recordings in "
-                f"turn: {str(cause)[:300]}"
+                f"a row: {str(cause)[:300]}"
             )
-            hint = "try parivox systems check"
+            hint = "check the system with parivox systems check"
             raise DataError(msg, hint) from error
         return results_one_by_one
     results: dict[int, Vector | Decoded] = {}
@@ -174,9 +174,9 @@ def _embed_checked(system: EmbeddingSystem, waveforms: list[Vector]) -> Vector:
         vectors = np.asarray(system.embed(waveforms), dtype=np.float32)
     if vectors.ndim != 3 or len(vectors) != len(waveforms) or not vectors.size:
         msg = (
-            f"{system.name}: made embeddings of shape {vectors.shape} of {len(waveforms)} "
+            f"{system.name}: made embeddings of shape {vectors.shape} for {len(waveforms)} "
             "recordings"
         )
-        hint = "it must make (recording, crop, dimension)"
+        hint = "return an array of shape (recording, crop, dimension)"
         raise DataError(msg, hint)
     return vectors

@@ -40,7 +40,7 @@ def unpack_recordings(source: Any, name: str) -> tuple[pl.DataFrame, ScratchFold
         return None
     if len(audio_columns) > 1:
         msg = f"{name}: columns {audio_columns[0]!r} and {audio_columns[1]!r} both contain audio"
-        hint = "take one out"
+        hint = "remove one of the columns"
         raise DataError(msg, hint)
     folder, tables, row = ScratchFolder(), [], 0
     while chunk is not None:

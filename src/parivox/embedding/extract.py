@@ -565,10 +565,10 @@ def _check_same_system(
         key = differing_keys[0].removeprefix("system.").removeprefix("provenance.")
         msg = (
             f"{folder}: was made by {stored_about['system']['name']!r} with {key} "
-            f"{old.get(differing_keys[0])!r}, and {new_about['system']['name']!r} has "
+            f"{old.get(differing_keys[0])!r}, but {new_about['system']['name']!r} has "
             f"{new.get(differing_keys[0])!r}"
         )
-        hint = "such embeddings cannot be compared, so choose another --out"
+        hint = "choose another --out, because these embeddings cannot be compared"
         raise DataError(msg, hint)
 
 

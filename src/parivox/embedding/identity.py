@@ -116,10 +116,11 @@ def _refuse(shared_audio: pl.DataFrame, longest: float, name: str) -> None:
     cases = shared_audio.unique(AUDIO).height
     case_note = f" (the first of {cases:,} such cases)" if cases > 1 else ""
     stored_names = [_recording_name(row) for row in pair if row["path"] is None]
-    mend = "keep the one whose voice it is, or correct the speakers"
+    mend = "keep the recording of the right speaker, or correct the speakers"
     if stored_names:
         mend += (
-            f"; {stored_names[0]} is of an earlier run: --prune takes out what is no longer named"
+            f"; {stored_names[0]} is from an earlier run: --prune removes recordings that are no "
+            "longer named"
         )
     msg = f"{name}: {recording} and {other_recording} contain the same audio{case_note}"
     raise DataError(msg, mend)

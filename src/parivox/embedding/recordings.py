@@ -139,10 +139,13 @@ def read_source(source: Any, *, columns: Mapping[str, str] | None = None) -> Sou
     # Found out at once: a run of hours should not end at a misspelt path.
     missing = [path for path in paths if not os.path.isfile(path)]  # noqa: PTH113 - a million paths
     if missing:
-        mend = "check the paths, which are relative to the table, or take the rows out"
+        mend = "check the paths, which are relative to the table, or remove the rows"
         if os.path.isfile(missing[0].replace("\\", "/")):  # noqa: PTH113
-            mend = "it is there with slashes in the place of backslashes, so write slashes"
-        msg = f"{name}: {len(missing):,} of {len(paths):,} files are missing, first {missing[0]!r}"
+            mend = "write slashes instead of backslashes: this file exists"
+        msg = (
+            f"{name}: {len(missing):,} of {len(paths):,} files are missing, the first is "
+            f"{missing[0]!r}"
+        )
         raise DataError(msg, mend)
     return recording_source
 
@@ -212,11 +215,11 @@ def _folder_number(role: str, text: str, depth: int, name: str) -> int:
         return int(text)
     option_text = f"{role}={text}"
     if role not in ("speaker", "recording"):
-        mend = "a folder names speaker and recording only; give a table for any other role"
+        mend = "folders can name only speaker and recording; give a table for other roles"
     elif depth:
         existing_folders = "folder 1" if depth == 1 else f"folders 1 to {depth}"
         mend = (
-            f"every path has {existing_folders}; give such a number, or a table with a "
+            f"every path has {existing_folders}; give one of these numbers, or a table with a "
             f"column {role}"
         )
     else:
@@ -259,7 +262,7 @@ def _walk_files(folder: str, above: frozenset[tuple[int, int]]) -> Iterator[str]
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
         msg = f"{folder}: cannot be read ({error.strerror})"
-        hint = "make it readable, or leave it out"
+        hint = "make the folder readable, or leave it out"
         raise DataError(msg, hint) from error
     key = (stat.st_dev, stat.st_ino)
     # The same folder above itself is a link in a circle.
@@ -334,7 +337,7 @@ def _read_table_source(
         row, start, end = empty_excerpts.select("row", "start", "end").row(0)
         begin = "its beginning" if start is None else f"start {start:g}"
         msg = f"{name}, row {row}: end {end:g} is not after {begin}"
-        hint = "correct it"
+        hint = "correct the times"
         raise DataError(msg, hint)
     speaker = columns["speaker"]
     return Source(
@@ -473,7 +476,7 @@ def read_data_folder(scp: Path) -> list[dict[str, object]]:
     for number, key, value in numbered_lines(scp, 2):
         if key in files:
             msg = f"{scp}: line {number}: recording {key!r} occurs twice"
-            hint = "keep one"
+            hint = "keep one of the lines"
             raise DataError(msg, hint)
         files[key] = _resolve_scp_line(scp, number, value)
     segments, owners = scp.with_name("segments"), scp.with_name("utt2spk")
@@ -488,7 +491,7 @@ def read_data_folder(scp: Path) -> list[dict[str, object]]:
             recording_id, start, end = value.split()[:3]
             if recording_id not in files:
                 msg = f"{segments}: line {number}: recording {recording_id!r} is not in {scp}"
-                hint = "add it"
+                hint = "add the recording"
                 raise DataError(msg, hint)
             try:
                 excerpt = {"start": float(start), "end": None if float(end) < 0 else float(end)}
@@ -519,7 +522,7 @@ def _resolve_scp_line(scp: Path, number: int, value: str) -> dict[str, object]:
                 f"{scp}: line {number}: its pipe does more than unpack a file with sph2pipe, flac, "
                 f"sox or ffmpeg, and is not run: {error}"
             )
-            hint = "run it yourself, and name the file that it writes"
+            hint = "run the command yourself, and name the file that it writes"
             raise DataError(msg, hint) from error
     path = Path(value)
     if not path.is_absolute() and not path.exists():
@@ -569,7 +572,7 @@ def parse_channel(value: int | str | None) -> int | str | None:
     number = CHANNELS.get(word, int(word) if word.isdecimal() else 0)
     if number < 1 and word != "mix":
         msg = f"--channel is {value}"
-        hint = "give a number from 1 on, left, right, mix or each"
+        hint = "give a number from 1, left, right, mix or each"
         raise ConfigError(msg, hint)
     return number
 

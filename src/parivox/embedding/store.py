@@ -123,10 +123,12 @@ def find_store(path: Path) -> Store | None:
             table = pl.read_parquet(table_path)
     except (*_UNREADABLE, *ENGINE_ERRORS) as error:
         msg = f"{path}: is not a complete store of embeddings ({_short(error)})"
-        hint = "embed again elsewhere"
+        hint = "embed again into another folder"
         raise DataError(msg, hint) from error
     if version != VERSION:
-        msg = f"{path}: is a store of version {version!r}, and this Parivox writes {VERSION}"
+        msg = (
+            f"{path}: is a store of version {version!r}, but this Parivox writes version {VERSION}"
+        )
         hint = "embed again into another folder"
         raise DataError(msg, hint)
     return Store(path, table, about)
@@ -144,11 +146,15 @@ def open_store(path: str | os.PathLike[str]) -> Store:
     if store is None:
         unfinished = Path(path, UNFINISHED_FOLDER).is_dir()
         state = (
-            "contains a run of parivox embed that is not finished"
+            "contains an unfinished run of parivox embed and no store"
             if unfinished
             else "is not a store"
         )
-        mend = "run it again to finish it" if unfinished else "make one with parivox embed"
+        mend = (
+            ("repeat the command to finish the run")
+            if unfinished
+            else "create a store with parivox embed"
+        )
         msg = f"{path}: {state} of embeddings"
         raise DataError(msg, mend)
     return store
@@ -163,12 +169,12 @@ def check_store(path: str | os.PathLike[str]) -> Store:
             digest = disk.sha256_of(current_path(store.path, name))
         except OSError as error:
             msg = f"{store.path / name}: cannot be read ({error.strerror})"
-            hint = "embed again elsewhere"
+            hint = "embed again into another folder"
             raise DataError(msg, hint) from error
         if digest != written:
             msg = (
-                f"{current_path(store.path, name)}: its sha256 is {digest[:12]}..., and that of "
-                f"what was written {written[:12]}..."
+                f"{current_path(store.path, name)}: has been altered: its SHA-256 is "
+                f"{digest[:12]}..., but was {written[:12]}... when written"
             )
             hint = "embed again into another folder"
             raise DataError(msg, hint)
@@ -269,7 +275,7 @@ def _write(path: Path, content: pl.DataFrame | NDArray[np.float32] | dict[str, A
 
 def explain_store_errors(path: Path) -> contextlib.AbstractContextManager[None]:
     """Say in a sentence that a store cannot be written, and that what is finished is kept."""
-    progress_note = ": what is finished is kept, and the same command goes on from there"
+    progress_note = ": finished work is kept, and the same command continues from there"
     return disk.explain_write_errors(str(path), "folder", progress_note)
 
 
@@ -283,7 +289,7 @@ def locked_store(path: Path) -> Iterator[None]:
         path.mkdir(parents=True, exist_ok=True)
         if not disk.lock_folder(path, lock):
             msg = f"{path}: another process is writing to it"
-            hint = "wait for it, or choose another --out"
+            hint = "wait until it has finished, or choose another --out"
             raise DataError(msg, hint)
         # A run may have been killed while it moved a store that is whole into its place.
         disk.finish_move(path)
@@ -307,7 +313,7 @@ def _check_no_foreign_files(path: Path) -> None:
             for name in names
         ):
             msg = f"{path}: contains {entry_path.name!r} and is not a store of embeddings"
-            hint = "give --out a new or an empty folder, so that nothing in it is lost"
+            hint = "give --out a new or empty folder, so that no data are lost"
             raise DataError(msg, hint)
 
 

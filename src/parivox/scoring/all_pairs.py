@@ -59,10 +59,10 @@ class Edges:
         low, high, off = limits
         if bins.step and high - low > MAX_BINS * bins.width:
             msg = (
-                f"--step {bins.step}: makes {(high - low) / bins.width:,.0f} bins of scores that "
-                f"may be from {low:.4g} to {high:.4g}"
+                f"--step {bins.step}: makes {(high - low) / bins.width:,.0f} bins, because scores "
+                f"can be from {low:.4g} to {high:.4g}"
             )
-            hint = "give a larger one"
+            hint = "give a larger step"
             raise ConfigError(msg, hint)
         self.values = bins.edges_between(low, high)
         self.is_grid = bool(bins.width)  # whether edges lie between all cells
@@ -177,8 +177,8 @@ class ByCell:
         # Targets and nontargets, of each two groups in either order, at each edge.
         if 4 * n * n * len(edges) > MAX_DENSE_COUNTS:
             msg = (
-                f"--counts: {n:,} combinations of groups at {len(edges):,} bins of scores are too "
-                "many to count all pairs of them"
+                f"--counts: {n:,} combinations of groups with {len(edges):,} bins of scores are "
+                "too many to count all pairs"
             )
             hint = "give a larger --step, or fewer --by"
             raise ConfigError(msg, hint)
@@ -235,10 +235,10 @@ class ByUnit:
         pairs = self.unit.size * (self.unit.size - 1) // 2
         if not self.is_dense and pairs > MAX_SPARSE_PAIRS:
             msg = (
-                f"--counts: {self.n_units:,} speakers at {self.n_steps - 1} thresholds are "
-                "too many to count all pairs of them"
+                f"--counts: {self.n_units:,} speakers with {self.n_steps - 1} thresholds are too "
+                "many to count all pairs"
             )
-            hint = "give --threshold alone and few of it, or score a list"
+            hint = "give only a few --threshold, or score a trial list"
             raise ConfigError(msg, hint)
         sizes = np.bincount(self.unit)
         kind = np.int32 if int(sizes.max()) ** 2 < 1 << 31 else np.int64

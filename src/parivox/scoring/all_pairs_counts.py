@@ -124,17 +124,17 @@ def check_out(out: str | Path, *, overwrite: bool) -> tuple[Path, Path]:
     path = Path(out)
     files = path, path.with_suffix(".tally")
     if files[0] == files[1] or path.is_dir():
-        msg = f"--out {out}: names no file of counts"
+        msg = f"--out {out}: is not the name of a counts file"
         hint = "give a name such as big.counts"
         raise ConfigError(msg, hint)
     for file, is_ours in zip(files, (holds_counts, holds_speaker_counts), strict=True):
         if file.exists() and not is_ours(file):
             msg = f"--out {file}: already exists and was not written by Parivox"
-            hint = "name another"
+            hint = "name another file"
             raise ConfigError(msg, hint)
         if file.exists() and not overwrite:
-            msg = f"--out {file}: is there already"
-            hint = "give --overwrite to replace it, or another name"
+            msg = f"--out {file}: already exists"
+            hint = "replace the file with --overwrite, or give another name"
             raise ConfigError(msg, hint)
     return files
 
@@ -199,13 +199,13 @@ def score_all_pairs(
     bins = parse_bins(step, as_tuple(thresholds))
     if bins.is_exact:
         msg = (
-            "--counts: takes the width of the bins that scores are counted in, for example "
-            "--step 0.001, or the scores to count at, for example --threshold 0.5"
+            "--counts needs a bin width, for example --step 0.001, or thresholds, for example "
+            "--threshold 0.5"
         )
         raise ConfigError(msg)
     if bins.no_curve_reason and operating_points is not None:
-        msg = "--operating-point: counts at thresholds have no curve"
-        hint = "give --step with it, or --threshold alone"
+        msg = "--operating-point: cannot be set from counts at thresholds, which have no curve"
+        hint = "add --step, or give --threshold alone"
         raise ConfigError(msg, hint)
     vectors = open_vectors(embeddings)
     method = ScoringMethod.from_options(
@@ -217,8 +217,10 @@ def score_all_pairs(
         subtract_mean=subtract_mean,
     )
     if not method.comparison.is_product:
-        msg = f"--scoring {method.comparison.name}: all pairs are counted by inner products"
-        hint = "give cosine, dot or ecapa-published, or score a list of trials"
+        msg = (
+            f"--scoring {method.comparison.name}: all pairs can be counted only with inner products"
+        )
+        hint = "give cosine, dot or ecapa-published, or score a trial list"
         raise ConfigError(msg, hint)
     if utterances is None and vectors.table is not None:
         utterances = vectors.table
@@ -263,12 +265,11 @@ def score_all_pairs(
     n_rows = sum(n.size for *_, n in units.rows())
     if n_rows > MAX_SPEAKER_COUNT_ROWS:
         msg = (
-            f"--step {bins.step}: the speaker counts at the {thresholds_of_units.size} "
-            "thresholds that an "
-            f"audit of these counts takes has {n_rows:,} rows, of {MAX_SPEAKER_COUNT_ROWS:,} at "
-            "most"
+            f"--step {bins.step}: an audit of these counts needs {thresholds_of_units.size} "
+            f"thresholds, for which the speaker counts would have {n_rows:,} rows (maximum: "
+            f"{MAX_SPEAKER_COUNT_ROWS:,})"
         )
-        hint = "give a few --threshold in the place of --step"
+        hint = "give a few --threshold instead of --step"
         raise ConfigError(msg, hint)
     with stage("adding up the speaker counts"):
         speaker_counts = count_by_speaker(
@@ -285,8 +286,8 @@ def _ring_of_trials(method: ScoringMethod) -> dict[str, Any]:
     is_compared[method.own_cohort] = False
     usable = np.flatnonzero(is_compared)
     if usable.size < 2:
-        msg = f"{vectors.name}: contains {usable.size} recordings to compare"
-        hint = "pairs take two or more"
+        msg = f"{vectors.name}: contains {usable.size} usable recordings"
+        hint = "give at least two recordings"
         raise DataError(msg, hint)
     # A ring names every recording on either side, so that readers of lists join and check them.
     sides = {"enrol": usable, "test": np.roll(usable, -1)}
@@ -336,8 +337,8 @@ class _Pairs:
             session = utterance_recordings(ring, sessions, is_asked=True).astype(np.int64)
             if (session < 0).any():
                 msg = (
-                    f"{method.vectors.name}: {int((session < 0).sum()):,} recordings "
-                    "do not name the recording that they are cut from"
+                    f"{method.vectors.name}: for {int((session < 0).sum()):,} utterances, the "
+                    "recording they were cut from is unknown"
                 )
                 hint = (
                     "give --utterances with a column 'recording', or leave out --across-recordings"

@@ -118,11 +118,11 @@ class ScoringMethod:
         if is_flat.any():
             flat = ids.gather(np.flatnonzero(is_flat))
             msg = (
-                f"{self.cohort.name}: {listed_ids(flat, ids, 'recordings')} of the trials score "
-                "the same with every recording of the cohort that counts, so no score is normal "
-                "for them"
+                f"{self.cohort.name}: {listed_ids(flat, ids, 'recordings')} of the trials have "
+                "the same score with all cohort recordings used, so their scores cannot be "
+                "normalised"
             )
-            hint = "keep one of each recording in it, or give a larger --top"
+            hint = "remove repeated recordings from the cohort, or give a larger --top"
             raise DataError(msg, hint)
         return strangers
 
@@ -203,8 +203,8 @@ def check_norms(as_norm: object, s_norm: object, top: int | None) -> None:
         hint = "give one of them"
         raise ConfigError(msg, hint)
     if top is not None and as_norm is None:
-        msg = "--top is of --as-norm"
-        hint = "give --as-norm COHORT with it"
+        msg = "--top applies only to --as-norm"
+        hint = "add --as-norm COHORT"
         raise ConfigError(msg, hint)
 
 

@@ -123,7 +123,7 @@ def recording_places(
         missing = ids.filter(pl.Series(positions < 0))
         mend = f"{mend}, or make the ids alike"
         if missing.is_in(known_ids.str.replace_all("@", "/").implode()).any():
-            mend = "it has @ for /, as NeMo writes ids; save them with / again"
+            mend = "save the ids with / instead of @, which NeMo writes"
         msg = f"{asking}: {listed_ids(missing, ids, plural)} are not in {source}"
         raise DataError(msg, mend)
     return positions
@@ -169,7 +169,7 @@ def read_enrolments(trials: ListToScore, models: Any = None) -> Enrolments:
             f"{model_table.name}: has no column 'recording', but models are scored by their "
             "recordings"
         )
-        hint = "name it so, or add it"
+        hint = "rename or add the column"
         raise DataError(msg, hint)
     enrolment_positions, recording = model_table.recordings(ids)
     n_members = np.bincount(enrolment_positions, minlength=len(ids))
@@ -179,7 +179,7 @@ def read_enrolments(trials: ListToScore, models: Any = None) -> Enrolments:
             f"{trials.name}: {listed_ids(missing, ids, 'enrolment ids')} are not models in "
             f"{model_table.name}"
         )
-        hint = "add them to it"
+        hint = "add the models to this table"
         raise DataError(msg, hint)
     recordings = recording.unique().sort()
     member_starts = np.concatenate(([0], np.cumsum(n_members)))

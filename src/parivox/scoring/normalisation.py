@@ -49,10 +49,10 @@ class Cohort:
         common_ids = self.ids.filter(self.ids.is_in(recordings.implode()))
         if len(common_ids):
             msg = (
-                f"{self.name}: {listed_ids(common_ids, self.ids, 'recordings of the cohort')} are "
-                f"in the trials of {trials}"
+                f"{self.name}: {listed_ids(common_ids, self.ids, 'recordings of the cohort')} "
+                f"also occur in the trials of {trials}"
             )
-            hint = "a cohort is of other recordings, best of other people"
+            hint = "use other recordings for the cohort, preferably of other people"
             raise DataError(msg, hint)
 
     def composition(self, speakers: SpeakerSource) -> dict[str, dict[str, dict[str, int]]]:
@@ -97,10 +97,10 @@ def read_cohort(source: str | Path, vectors: Vectors) -> Cohort:
                 " x ".join(map(str, v.values.shape[1:])) for v in (vectors, cohort_vectors)
             )
             msg = (
-                f"{name}: its vectors are of crops x dimension {theirs}, those of {vectors.name} "
-                f"of {ours}"
+                f"{name}: the vectors have shape {theirs} (crops x dimension), but those of "
+                f"{vectors.name} have {ours}"
             )
-            hint = "make both with one system"
+            hint = "make both with the same system"
             raise DataError(msg, hint)
         places = np.arange(len(cohort_vectors.ids), dtype=np.int32)
     else:
@@ -108,8 +108,8 @@ def read_cohort(source: str | Path, vectors: Vectors) -> Cohort:
         places = vectors.places(ids, name, "recordings of the cohort")
     is_ok = cohort_vectors.row[places] >= 0
     if not is_ok.any():
-        msg = f"{name}: all of its {len(places):,} recordings failed"
-        hint = "give others"
+        msg = f"{name}: all {len(places):,} recordings failed"
+        hint = "give other recordings"
         raise DataError(msg, hint)
     return Cohort(name, cohort_vectors, places[is_ok], int((~is_ok).sum()))
 

@@ -44,8 +44,8 @@ class ResumableFile:
             with self.writing():
                 self.folder.mkdir(parents=True, exist_ok=True)
                 if not lock_folder(self.folder, lock):
-                    msg = f"--out {self.out}: another run is making this file"
-                    hint = "wait for it, or name another"
+                    msg = f"--out {self.out}: another run is writing this file"
+                    hint = "wait until it has finished, or name another file"
                     raise DataError(msg, hint)
                 self.check(self.out, overwrite=self.overwrite)  # it may have appeared since
                 self._take_over()
@@ -100,16 +100,16 @@ class ResumableFile:
             raise ConfigError(msg, hint)
         for input_name, source in (inputs or {}).items():
             if isinstance(source, (str, os.PathLike)) and _would_replace(out, Path(source)):
-                msg = f"--out {out}: would replace {input_name} that this reads"
+                msg = f"--out {out}: would replace {input_name}, which is an input"
                 hint = "name another file"
                 raise ConfigError(msg, hint)
         if out.exists() and not _is_ours(out):
-            msg = f"--out {out}: is there already, and contains no scores of Parivox's"
-            hint = "name another"
+            msg = f"--out {out}: already exists, and does not contain scores written by Parivox"
+            hint = "name another file"
             raise ConfigError(msg, hint)
         if out.exists() and not overwrite:
-            msg = f"--out {out}: is there already"
-            hint = "give --overwrite to replace it, or another name"
+            msg = f"--out {out}: already exists"
+            hint = "replace the file with --overwrite, or give another name"
             raise ConfigError(msg, hint)
 
     @staticmethod

@@ -208,8 +208,8 @@ def _check(
 ) -> None:
     check_norms(as_norm, s_norm, top)
     if models_by is not None and models is None:
-        msg = "--models-by applies only to models"
-        hint = "give --models FILE as well"
+        msg = "--models-by needs models"
+        hint = "add --models FILE"
         raise ConfigError(msg, hint)
 
 

@@ -195,7 +195,7 @@ def metrics(
     """
     if (target is None) != (nontarget is None):
         lacking = "nontarget" if nontarget is None else "target"
-        msg = f"--{lacking}: is missing"
+        msg = f"missing option --{lacking}"
         hint = "give the scores of both classes, one per line"
         raise ConfigError(msg, hint)
     if (scores is None) == (target is None):
@@ -240,8 +240,8 @@ def _counts_by_group(read: PlainScores, *, is_distance: bool) -> dict[str, Count
     counts = {ALL: Counts.from_scores(score, read.is_target)}
     names = [] if read.group is None else sorted(set(read.group.tolist()) - {""})
     if ALL in names:
-        msg = f"{read.name}: a group is called {ALL!r}, which stands for all groups"
-        hint = "rename it"
+        msg = f"{read.name}: a group is named {ALL!r}, a name that is reserved for all groups"
+        hint = "rename the group"
         raise DataError(msg, hint)
     for name in names:
         is_member = read.group == name

@@ -99,8 +99,8 @@ def _of_store(store: Store) -> Vectors:
     ids = table["utterance"]
     twice = ids.filter(ids.is_duplicated()).unique(maintain_order=True)
     if len(twice):
-        msg = f"{name}: {listed_ids(twice, ids, 'recordings')} are there twice"
-        hint = "keep one of each"
+        msg = f"{name}: {listed_ids(twice, ids, 'recordings')} occur twice"
+        hint = "keep each recording once"
         raise DataError(msg, hint)
     about = json.dumps(store.about, sort_keys=True, default=str)
     is_ok = (table["status"] == "ok").to_numpy()
@@ -213,8 +213,8 @@ def _whole_and_crops(vectors: Array) -> Array:
     """Both cosines as one inner product: a mean over pairs is the product of the means."""
     if vectors.shape[1] < 2:
         msg = (
-            "--scoring ecapa-published takes the whole recording and crops of it, but there is one "
-            "vector of each"
+            "--scoring ecapa-published needs vectors of the whole recording and of crops, but "
+            "each recording has one vector"
         )
         hint = "give --scoring cosine"
         raise ConfigError(msg, hint)
@@ -268,8 +268,8 @@ def models_averaging(models_by: str | None, comparison: VectorComparison) -> str
         raise ConfigError(msg, hint)
     if models_by == "embeddings" and comparison.model is None:
         msg = (
-            f"--models-by embeddings: with --scoring {comparison.name} crops of several recordings "
-            "have no mean"
+            f"--models-by embeddings: with --scoring {comparison.name}, crops of several "
+            "recordings cannot be averaged"
         )
         hint = "give --models-by scores"
         raise ConfigError(msg, hint)
@@ -349,10 +349,10 @@ def _prepared(
             infinite = ~np.isfinite(chunk[is_unusable]).all(axis=(1, 2))
             fault = "vectors of zeros" + ("" if mean is None else " once the mean is subtracted")
             if infinite.any():
-                fault = "vectors with numbers that are not finite"
+                fault = "vectors with values that are not finite"
                 ids = ids.filter(pl.Series(infinite))
             msg = f"{vectors.name}: {listed_ids(ids, vectors.ids, 'recordings')} have {fault}"
-            hint = "nothing can be said of them, so embed them again or take them out"
+            hint = "embed these recordings again, or leave them out"
             raise DataError(msg, hint)
         yield prepared
 

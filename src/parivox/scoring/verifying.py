@@ -200,9 +200,10 @@ class _Verifier:
         self.kinds.update(kind for kind in ("score", "decision") if outcomes[kind].count())
         if len(self.kinds) > 1:
             msg = (
-                f"{self.system.name}: verify gives scores for some trials and decisions for others"
+                f"{self.system.name}: verify returned scores for some trials and decisions for "
+                "others"
             )
-            hint = "let it give one kind"
+            hint = "return either scores or decisions"
             raise DataError(msg, hint)
 
     def do_pieces(
@@ -286,8 +287,8 @@ class _Verifier:
             answer_array = np.asarray(None)
         if answer_array.dtype.kind not in "bfiu" or answer_array.size != 1:
             answer_kind = "text" if isinstance(answer, str) else f"a {type(answer).__name__}"
-            msg = f"{self.system.name}: verify gave {answer_kind} at {self.ids[recording]!r}"
-            hint = "expected one number, True or False, or None"
+            msg = f"{self.system.name}: verify returned {answer_kind} for {self.ids[recording]!r}"
+            hint = "return one number, True, False or None"
             raise DataError(msg, hint)
         if answer_array.dtype.kind == "b":
             return None, "accept" if answer_array.item() else "reject", "ok", None
@@ -303,10 +304,10 @@ class _Verifier:
         except Exception as error:
             words = " ".join(str(error).split()) or type(error).__name__
             msg = (
-                f"{self.system.name}: {step} raised {type(error).__name__} at "
+                f"{self.system.name}: {step} raised {type(error).__name__} for "
                 f"{self.ids[recording]!r} ({words})"
             )
-            hint = "let it return None for what it refuses, or correct it"
+            hint = "correct the system, or return None for recordings that it rejects"
             raise DataError(msg, hint) from error
 
 
@@ -370,7 +371,7 @@ def _recording_decoder(
         (recording,) = batch.recordings
         if channel is None:
             msg = f"{recording.path}: {decoded.reason}"
-            hint = "say which counts with --channel"
+            hint = "choose a channel with --channel"
             raise DataError(msg, hint)
         return decode(replace(batch, recordings=[replace(recording, channel=channel)]), in_hand)
 
@@ -381,7 +382,7 @@ def _channel_number(channel: int | str | None) -> int | None:
     """The channel that counts; two recordings of one file have no ids in a list."""
     choice = parse_channel(channel)
     if isinstance(choice, str):
-        msg = f"--channel {choice} is of parivox embed"
+        msg = f"--channel {choice} applies only to parivox embed"
         hint = "give mix, left, right or a number"
         raise ConfigError(msg, hint)
     return choice

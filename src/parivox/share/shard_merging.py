@@ -155,17 +155,17 @@ def _mismatch_error(
     """Return the error of shards that do not add up to their list."""
     if twice is None:
         msg = (
-            f"{plan.folder}: the shards do not add up to their files ({n_counted:,} trials of "
-            f"{n_in_files:,})"
+            f"{plan.folder}: the shards and their files have different numbers of trials "
+            f"({n_counted:,} and {n_in_files:,})"
         )
-        hint = "remove the shards, and run them again"
+        hint = "remove the shards, and run the plan again"
         return DataError(msg, hint)
     pair, first_place, second_place = twice
     rows = pair_location(first_place.path, first_place.row, second_place.path, second_place.row)
     conflict_note = (
         ""
         if plan.audit_options.conflicts == "error"
-        else ", as each sets aside what conflicts within it"
+        else ", because each excludes only the contradictory rows within it"
     )
     msg = (
         f"{rows}: the same trial {pair} is counted in both shards {first_place.shard} and "
@@ -229,7 +229,7 @@ def _shard_files(plan: Plan, name: str) -> list[str]:
             (damaged if name in record.hashes else missing).append(number)
     if foreign:
         msg = f"{plan.folder}: {', '.join(sorted(foreign))} are not shards of this plan"
-        hint = "remove them"
+        hint = "remove these folders"
         raise DataError(msg, hint)
     if error_by_shard:
         raise failed_shards_error(error_by_shard)
@@ -239,6 +239,6 @@ def _shard_files(plan: Plan, name: str) -> list[str]:
                 f"{plan.folder}: {name.partition('.')[2]} of {len(numbers)} of {len(plan)} shards "
                 f"are {state} ({shard_list(numbers)})"
             )
-            hint = "run them again"
+            hint = "run these shards again"
             raise DataError(msg, hint)
     return [str(plan.home(number) / name) for number in range(1, len(plan) + 1)]

@@ -221,7 +221,7 @@ class Plan:
         except (KeyError, TypeError, ValueError) as error:
             raise damaged_file_error(path) from error
         msg = f"{path}: belongs to another plan"
-        hint = "remove it, and merge again"
+        hint = "remove this file, and merge again"
         raise DataError(msg, hint)
 
     def is_unchanged(self, number: int) -> bool:
@@ -298,8 +298,8 @@ def plan(
     }
     if len({*paths}) < len(paths):
         repeated = next(path for path in paths if paths.count(path) > 1)
-        msg = f"{repeated}: is named twice, so that its trials would count twice"
-        hint = "name it once"
+        msg = f"{repeated}: is given twice, so its trials would count twice"
+        hint = "give it once"
         raise ConfigError(msg, hint)
     attributes = requested_attributes(apply_groups_file(audit_options)[0])
     called_by_path = dict(zip(paths, distinct_names(paths), strict=True))
@@ -317,7 +317,7 @@ def plan(
         same_files = [file["path"] for file in inputs if file["sha256"] == extent.sha256]
         if same_files:
             msg = f"{path}: contains the same bytes as {same_files[0]}, which would count twice"
-            hint = "leave one out"
+            hint = "leave out one of the two"
             raise ConfigError(msg, hint)
         inputs.append(
             {"role": "scores", "path": path, "sha256": extent.sha256, "rows": extent.n_rows}
@@ -331,7 +331,7 @@ def plan(
             f"--threshold-from: above {MAX_EXACT_TRIALS:,} rows, shards count scores in bins, "
             "whose edges must include its thresholds"
         )
-        hint = "give the thresholds, as --operating-point threshold=NUMBER"
+        hint = "give the thresholds with --operating-point threshold=NUMBER"
         raise ConfigError(msg, hint)
     check_same_columns(columns_by_file)
     inputs += [
@@ -382,13 +382,13 @@ def read_plan(folder: str | os.PathLike[str]) -> Plan:
     path = home / PLAN_FILE
     if not path.exists():
         msg = f"{folder}: contains no plan"
-        hint = "make one with parivox shards plan"
+        hint = "create a plan with parivox shards plan"
         raise DataError(msg, hint)
     document = read_json(path)
     is_readable = document.get("parivox_shards") in {PLAN_VERSION, _ONE_FILE_PLAN_VERSION}
     if not is_readable or document.get("parivox") != __version__:
-        msg = f"{path}: was made by Parivox {document.get('parivox')}, this is {__version__}"
-        hint = "run all shards with one version, or plan again"
+        msg = f"{path}: was made by Parivox {document.get('parivox')}, but this is {__version__}"
+        hint = "run all shards with the same version, or plan again"
         raise DataError(msg, hint)
     if document.get("id") != _plan_id(document):
         raise damaged_file_error(path)
@@ -484,9 +484,9 @@ def damaged_file_error(path: Path) -> DataError:
     """Return the error of a damaged file of a plan, with a hint."""
     hint_by_file = {
         PLAN_FILE: "plan again in a new folder",
-        THRESHOLDS_FILE: "remove it, and merge again",
+        THRESHOLDS_FILE: "remove this file, and merge again",
     }
-    hint = hint_by_file.get(path.name, "remove it, and run that shard again")
+    hint = hint_by_file.get(path.name, "remove this file, and run the shard again")
     msg = f"{path}: is damaged"
     return DataError(msg, hint)
 
@@ -520,13 +520,13 @@ def _name_and_paths(scores: Any) -> tuple[tuple[str, str], list[str]]:
             raise ConfigError(msg, hint)
         if len(scores) != 1:
             named_system = next(filter(None, scores), "")
-            hint = "plan each by itself"
+            hint = "plan each system separately"
             if "" in scores:
                 hint = (
-                    f"write {named_system}= before each file of {named_system}, "
-                    "and plan each system by itself"
+                    f"write {named_system}= before each file of {named_system}, and plan each "
+                    "system separately"
                 )
-            msg = f"scores are of {len(scores)} systems, by their names"
+            msg = f"scores are from {len(scores)} systems, judging by their names"
             raise ConfigError(msg, hint)
         ((name, scores),) = scores.items()
     paths = list(scores) if isinstance(scores, (list, tuple)) else [scores]
@@ -536,13 +536,13 @@ def _name_and_paths(scores: Any) -> tuple[tuple[str, str], list[str]]:
         raise ConfigError(msg, hint)
     for path in paths:
         if not isinstance(path, (str, os.PathLike)) or os.fspath(path) == "-":
-            msg = "scores of an audit in shards must be files, which every shard reads"
+            msg = "scores: every shard reads the scores from files"
             hint = "name the files"
             raise ConfigError(msg, hint)
         if holds_counts(path) or holds_speaker_counts(path):
             content = "score counts" if holds_counts(path) else "speaker counts"
-            msg = f"{os.fspath(path)}: contains {content}, which parivox audit takes"
-            hint = "a plan of shards takes scores"
+            msg = f"{os.fspath(path)}: contains {content}, but shards need scores"
+            hint = "give the counts to parivox audit"
             raise ConfigError(msg, hint)
     system_and_list = split_name(name) if name else ("", "")
     if not system_and_list[0]:
@@ -555,15 +555,18 @@ def _check_shardable(audit_options: AuditOptions) -> None:
     described = option_fields(AuditOptions)
     for name in _WHOLE_LIST_OPTIONS:
         if described[name].is_given(getattr(audit_options, name)):
-            msg = f"{described[name].flag}: needs all trials at once"
+            msg = (
+                f"{described[name].flag}: cannot be used with shards, as it needs all trials at "
+                "once"
+            )
             hint = "leave it out, or use parivox audit"
             raise ConfigError(msg, hint)
     if not audit_options.bins:
-        msg = "--bins exact: shards count speakers in bins of scores"
+        msg = "--bins exact: cannot be used with shards, which count speakers in bins of scores"
         hint = "leave it out, or give the number of bins, for example --bins 20000"
         raise ConfigError(msg, hint)
     if audit_options.speaker_ids != NEVER:
-        msg = "--speaker-ids: counts contain no ids of speakers"
+        msg = "--speaker-ids: counts contain no speaker ids"
         hint = "leave it out"
         raise ConfigError(msg, hint)
     if not audit_options.by and audit_options.groups is None:
@@ -571,15 +574,15 @@ def _check_shardable(audit_options: AuditOptions) -> None:
         hint = "name one, for example --by gender"
         raise ConfigError(msg, hint)
     if audit_options.speakers is None and audit_options.utterances is None:
-        msg = "--speakers: shards need a speaker table"
-        hint = "give one"
+        msg = "missing option --speakers: shards need a speaker table"
+        hint = "give a speaker table"
         raise ConfigError(msg, hint)
     for name in _TABLES:
         option_value = getattr(audit_options, name)
         is_path = isinstance(option_value, (str, os.PathLike)) or is_pattern(option_value)
         if option_value is not None and not is_path:
-            msg = f"{described[name].flag}: every shard reads this file"
-            hint = "give a path"
+            msg = f"{described[name].flag}: is not a path, but every shard must read this file"
+            hint = "give the path of a file"
             raise ConfigError(msg, hint)
     Options(**vars(audit_options))  # which checks them all
 

@@ -50,8 +50,8 @@ class ShardRecord:
         for field, expected in (("plan", plan.id), ("shard", number), ("parivox", __version__)):
             if document.get(field) != expected:
                 owner = "another version" if field == "parivox" else f"another {field}"
-                msg = f"{path}: is of {owner}"
-                hint = f"remove {path.parent.name}, and run that shard again"
+                msg = f"{path}: belongs to {owner}"
+                hint = f"remove {path.parent.name}, and run this shard again"
                 raise DataError(msg, hint)
         try:
             return cls(

@@ -89,8 +89,8 @@ def run_shard(
     with ExitStack() as lock:
         if not lock_folder(home, lock, waits=waits):
             shard_description = plan.shard_description(number)
-            msg = f"{shard_description}: another process runs it"
-            hint = "wait until that has ended"
+            msg = f"{shard_description}: another process is running it"
+            hint = "wait until this process has ended"
             raise ConfigError(msg, hint)
         record, speaker_count_inputs = ShardRecord.read(plan, number), plan.speaker_count_inputs()
         # the first pass makes the score counts, the second the speaker counts: their thresholds are
@@ -170,7 +170,7 @@ def _reporting_failures(plan: Plan, number: int) -> Iterator[None]:
     if failure_file.exists():
         failure = read_json(failure_file)
         if failure.get("plan") == plan.id:
-            msg = f"{failure.get('error')} (as {failure_file} records; the rows are the same)"
+            msg = f"{failure.get('error')} (recorded in {failure_file}; the rows have not changed)"
             raise DataError(msg)
         failure_file.unlink()
     try:

@@ -206,8 +206,8 @@ def _balanced_attribute(balance: str | None, by: str, columns: Sequence[str]) ->
     name = plain_name(parse_attribute(balance, "--balance").name)
     if name in group_attributes:
         msg = (
-            f"--balance {balance}: is what --by {by} makes groups of, so that there is nothing to "
-            "balance"
+            f"--balance {balance}: already defines the groups of --by {by}, so there is nothing "
+            "to balance"
         )
         hint = "name another attribute, or none"
         raise ConfigError(msg, hint)
@@ -427,19 +427,19 @@ class _Request:
         if self.n_speakers % n_strata or self.n_speakers_per_cell < 2:
             max_speakers = self.max_speakers()
             names = " and ".join(self.balanced) or "one"
-            until = f" to {max_speakers:,}, the most that fit" if max_speakers else " on"
+            until = f" to {max_speakers:,}, the maximum" if max_speakers else ""
             msg = (
-                f"--speakers-per-group {self.n_speakers}: cannot be shared out to {n_strata} "
-                f"values of {names} with 2 speakers each"
+                f"--speakers-per-group {self.n_speakers}: cannot be divided among {n_strata} "
+                f"values of {names} with at least 2 speakers each"
             )
             hint = f"give a multiple of {n_strata} from {2 * n_strata}{until}, or --balance none"
             raise ConfigError(msg, hint)
         max_pairs = _max_nontarget_pairs(self.n_speakers_per_cell, self.n_utterances)
         if self.n_pairs is not None and self.n_pairs > max_pairs:
             msg = (
-                f"--pairs {self.n_pairs:,}: {self.n_speakers_per_cell} speakers who meet each "
-                f"other with {self.n_utterances} utterances give {max_pairs:,} nontarget pairs "
-                "each at most"
+                f"--pairs {self.n_pairs:,}: {self.n_speakers_per_cell} speakers with "
+                f"{self.n_utterances} utterances each can have at most {max_pairs:,} nontarget "
+                "pairs each"
             )
             hint = self._fitting_designs(np.empty(0, dtype=np.int64))
             raise ConfigError(msg, hint)
@@ -460,8 +460,8 @@ class _Request:
             needs += "recordings"
         fitting = self._fitting_designs(self.groups[~is_short.any(axis=1)])
         msg = (
-            f"{self.pool.utterances.name}: too few speakers with {needs}, of whom "
-            f"{self.n_speakers_per_cell} are needed: {short_cells}"
+            f"{self.pool.utterances.name}: too few speakers have {needs} "
+            f"({self.n_speakers_per_cell} are needed): {short_cells}"
         )
         return DataError(msg, fitting)
 

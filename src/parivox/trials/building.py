@@ -137,8 +137,8 @@ def build_lists(
         manifest["inputs"] = _inputs(design.pool, options, None)
         return Built(tuple(tables), left_out, manifest)
     if not isinstance(options.out, (str, os.PathLike)) or not os.fspath(options.out):
-        msg = f"--out {options.out!r}: names no folder"
-        hint = "name one"
+        msg = f"--out {options.out!r}: does not name a folder"
+        hint = "name a folder"
         raise ConfigError(msg, hint)
     folder = Path(options.out)
     size = _check_free_space(design, folder, options.variants, options.format)
@@ -241,8 +241,8 @@ def rebuild(
     for role, source in inputs.items():
         if tables[role] is None and "path" in source:
             if source["path"] is None:
-                msg = f"{path}: --{role} was no file"
-                hint = "give it again"
+                msg = f"{path}: --{role} was not a file"
+                hint = "give the same data again"
                 raise ConfigError(msg, hint)
             tables[role] = path.parent / source["path"]
     encoding, quotes = former.get("encoding"), former.get("quotes")
@@ -341,14 +341,11 @@ def _check_same_lists(
     if hashes == [former_list["sha256"] for former_list in former["lists"]]:
         return
     if former["parivox"] != __version__:
-        hint = f"install Parivox {former['parivox']}, which made them"
+        hint = f"install Parivox {former['parivox']}, which made the lists"
     else:
-        hint = (
-            "the attributes in the tables, or the manifest, may have been changed: give the same "
-            f"tables, and {KEEP_AS_WRITTEN}"
-        )
+        hint = f"give the same tables with unchanged attributes, and {KEEP_AS_WRITTEN}"
     if former["format"] == "parquet":
-        hint += " (or Polars, which writes Parquet, was another version then)"
+        hint += " (or install the version of Polars that wrote the Parquet files)"
     msg = f"{folder}: the lists differ from those of the manifest"
     raise DataError(msg, hint)
 
@@ -370,7 +367,7 @@ def _check_free_space(design: ListDesign, folder: Path, n_variants: int, format_
         existing = existing.parent
     free = shutil.disk_usage(existing).free
     if n_bytes > free:
-        msg = f"--out {folder}: {size}, do not fit into the {_in_units(free)} that are free there"
+        msg = f"--out {folder}: {size}, do not fit into the {_in_units(free)} that are free"
         hint = "ask for fewer trials, or name a folder on another disk"
         raise ConfigError(msg, hint)
     return size
@@ -394,7 +391,7 @@ def _check_is_new(folder: Path, names: Sequence[str]) -> None:
         finish_move(folder)
         present = [name for name in names if (folder / name).exists()]
     if present and not is_unfinished:
-        msg = f"--out {folder}: {present[0]} is there already"
+        msg = f"--out {folder}: {present[0]} already exists"
         hint = "name another folder"
         raise ConfigError(msg, hint)
 

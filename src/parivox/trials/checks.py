@@ -194,12 +194,12 @@ def check(
     """
     checks = _checks_with_thresholds(thresholds)
     if isinstance(variants, (str, bytes)) or not isinstance(variants, Sequence):
-        msg = f"variants={variants!r} are not several lists"
-        hint = "give them like ['list-2.txt']"
+        msg = f"variants={variants!r} is not a list of trial lists"
+        hint = "give a list, for example ['list-2.txt']"
         raise ConfigError(msg, hint)
     if pilot is not None and not (hasattr(pilot, "groups") and hasattr(pilot, "asked")):
         msg = f"pilot={pilot!r} is not a plan"
-        hint = "make one of an audit, pv.plan('audit/')"
+        hint = "make a plan from an audit with pv.plan('audit/')"
         raise ConfigError(msg, hint)
     options: dict[str, Any] = {
         "speakers": speakers,
@@ -219,7 +219,7 @@ def check(
     wished_mix = None if design is None else design.fixed_mix(trial_list)
     if mix is not None:
         if not trial_list.agreements:
-            msg = "--mix: no nontarget trial has a grade, as no attribute is known"
+            msg = "--mix: no nontarget trial has a grade, because no attribute is known"
             hint = "give --speakers, or name attributes with --grade-by"
             raise ConfigError(msg, hint)
         wished_mix = parse_mixes(mix, hardest(len(trial_list.agreements)))
@@ -274,7 +274,7 @@ def _checks_with_thresholds(thresholds: Any) -> dict[str, Check]:
             threshold = -1.0  # is refused below
         if not 0 <= threshold < float("inf"):
             msg = f"--threshold {name}={number!r}: is not a number from 0"
-            hint = "write it like G2=100"
+            hint = "write a threshold such as G2=100"
             raise ConfigError(msg, hint)
         checks[name] = checks[name]._replace(threshold=threshold)
     return checks
@@ -592,7 +592,7 @@ def detectable(description: Description, pilot: PilotPlan) -> Iterator[Finding]:
     """
     pilot_rows = [row for row in pilot.groups.rows() if not row["within"]]
     if not pilot_rows:
-        msg = "the pilot has no group"
+        msg = "the pilot has no groups"
         hint = "make the plan from an audit with intervals"
         raise ConfigError(msg, hint)
     test_options = {name: pilot.asked[name] for name in ("power", "confidence")}

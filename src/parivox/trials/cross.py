@@ -112,7 +112,7 @@ def design(pool: Pool, options: CrossOptions) -> ListDesign:
     """Return the design of cross lists: which cells there are, and how many trials each has."""
     is_given = [options.trials is not None, options.per_cell is not None, bool(options.complete)]
     if is_given.count(True) != 1:
-        msg = "how many trials? give one of --trials (in all), --per-cell and --complete"
+        msg = "missing number of trials: give one of --trials (in all), --per-cell and --complete"
         raise ConfigError(msg)
     members, reasons = _group_members(pool)
     n_targets = options.targets
@@ -124,7 +124,7 @@ def design(pool: Pool, options: CrossOptions) -> ListDesign:
             f"--targets {n_targets:,}: {n_few:,} of {n_possible.size:,} speakers in "
             f"{pool.utterances.name} have fewer target pairs across recordings"
         )
-        hint = f"the largest for all of them is {n_possible.min():,}"
+        hint = f"give at most {n_possible.min():,}, which all speakers have"
         raise DataError(msg, hint)
     cell_budgets = _cell_budgets(pool, members, options)
     notes = ["made_for_false_accepts"]
@@ -177,8 +177,8 @@ def _cell_budgets(
         return None
     option = f"--trials {options.trials:,}"
     if options.trials < n_cells:
-        msg = f"{option}: there are {n_cells:,} cells"
-        hint = "give one for each, or more"
+        msg = f"{option}: fewer than the {n_cells:,} cells"
+        hint = "give at least one trial per cell"
         raise ConfigError(msg, hint)
     quotient, remainder = divmod(options.trials, n_cells)
     # where trials do not come out even, the first cells have one more
@@ -218,7 +218,7 @@ def _group_members(pool: Pool) -> tuple[list[Ints], list[str]]:
             reasons[speakers] = "only_speaker_of_group"
     if not members:
         msg = f"{pool.utterances.name}: no group of {pool.grouping} has two speakers"
-        hint = "group by something else"
+        hint = "group by another attribute"
         raise DataError(msg, hint)
     return members, reasons.tolist()
 
@@ -240,12 +240,12 @@ def _check_cells(pool: Pool, members: list[Ints], max_budget: int, option: str) 
             pool.groups[pool.group_of_speaker[members[index][0]]] for index in dict.fromkeys(cell)
         )
         msg = (
-            f"{option}: speakers of {groups} would need some pair of utterances twice, if all of "
-            "them take part equally often"
+            f"{option}: too few pairs of utterances of speakers of {groups}, if all speakers have "
+            "equally many trials"
         )
         hint = (
-            f"at most {min_capacity:,} trials fit into each cell, "
-            f"{min_capacity * len(members) ** 2:,} in all"
+            f"give at most {min_capacity:,} trials per cell, {min_capacity * len(members) ** 2:,} "
+            "in all"
         )
         raise DataError(msg, hint)
 

@@ -99,7 +99,7 @@ def grade(
     path = None if out is None else check_is_new(out)
     if path is not None and path.suffix not in _ENDINGS:
         msg = f"--out {path}: grades are written as {' or '.join(_ENDINGS)}"
-        hint = "end the name so"
+        hint = "use one of these endings"
         raise ConfigError(msg, hint)
     trial_list = read_list(
         trials,

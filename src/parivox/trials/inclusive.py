@@ -166,7 +166,7 @@ def design(pool: Pool, options: InclusiveOptions) -> ListDesign:
     mix = {grade: mix[grade] for grade in sorted(mix, reverse=True) if mix[grade]}
     is_literal = bool(options.compat)
     if is_literal and (options.mix is not None or options.balance_partners):
-        msg = "--compat hutiri2022: knows no mix and no balance of partners"
+        msg = "--compat hutiri2022 supports neither --mix nor balanced partners"
         hint = "leave them out"
         raise ConfigError(msg, hint)
     if options.balance_partners is None:
@@ -276,8 +276,8 @@ def _target_grades(grades: Sequence[int] | str | int) -> tuple[int, ...]:
     known_grades = {str(grade): grade for grade in (TRIVIAL, OTHER_RECORDING)}
     if not words or not set(words) <= known_grades.keys():
         msg = (
-            f"--target-grades {','.join(words)}: target pairs are of grade 1 (one recording) or "
-            "3 (two recordings)"
+            f"--target-grades {','.join(words)}: target pairs have grade 1 (one recording) or 3 "
+            "(two recordings)"
         )
         hint = "give 3, 1 or 1,3"
         raise ConfigError(msg, hint)
@@ -362,10 +362,10 @@ def _random_nontarget_pairs(
         if not redrawn.size:
             return enrol.reshape(-1, n_pairs), test.reshape(-1, n_pairs)
     msg = (
-        f"--per-speaker {n_pairs:,}: hardly any pair would be left over, so that "
-        f"{redrawn.size:,} were not found"
+        f"--per-speaker {n_pairs:,}: almost all pairs would be needed, and {redrawn.size:,} were "
+        "not found"
     )
-    hint = "ask for fewer, or let partners take turns"
+    hint = "ask for fewer pairs, or balance the partners"
     raise DataError(msg, hint)
 
 

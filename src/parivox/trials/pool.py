@@ -246,8 +246,8 @@ def _read_distinct_utterances(source: Any) -> Utterances:
     """Return the table of utterances, in which no utterance may stand twice."""
     table = read_utterances(source)
     if not table.table.height:
-        msg = f"--utterances {table.name!r} is a pattern"
-        hint = "give a table of what there is to draw"
+        msg = f"--utterances {table.name!r} is a pattern, not a table"
+        hint = "give a table of the utterances to draw from"
         raise ConfigError(msg, hint)
     if table.n_repeated_rows:
         n_rows = table.table.height + table.n_repeated_rows
@@ -255,7 +255,7 @@ def _read_distinct_utterances(source: Any) -> Utterances:
             f"{table.name}: {table.n_repeated_rows:,} of {n_rows:,} rows "
             "repeat an utterance of a row above"
         )
-        hint = "keep each once"
+        hint = "keep each utterance once"
         raise DataError(msg, hint)
     return table
 
@@ -268,7 +268,7 @@ def _speakers_of_utterances(table: Utterances, attributes: Sequence[Attribute]) 
     columns = [name for name in table.attributes.columns if name.lower() in lower_names]
     if "speaker" in columns or "row" in columns:
         msg = f"--by: 'speaker' is not an attribute of {table.name}"
-        hint = "name one of a speaker's attributes"
+        hint = "name an attribute of speakers"
         raise ConfigError(msg, hint)
     rows = table.table.select("row", speaker.alias("speaker"))
     frame = rows.hstack(table.attributes.select(pl.col(columns).fill_null("")))

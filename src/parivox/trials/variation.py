@@ -143,8 +143,8 @@ class Variation(NotebookView):
             To be saved as SVG, PNG, PDF or HTML with its ``save``.
         """
         if metric not in METRICS:
-            msg = f"metric is {metric!r}"
-            hint = f"it is one of {', '.join(METRICS)}"
+            msg = f"metric {metric!r} is not known"
+            hint = f"choose from {', '.join(METRICS)}"
             raise ConfigError(msg, hint)
         return import_module(VARIATION_CHART_MODULE).spread(self, metric)
 
@@ -232,7 +232,7 @@ def variants(
     numbers: Any = per_speaker if is_several else [per_speaker]
     pair_numbers = sorted({PER_SPEAKER_OPTION.check(number) for number in numbers})
     if not pair_numbers:
-        msg = "per_speaker names no number of pairs"
+        msg = "per_speaker contains no number of pairs"
         hint = "give one or several, for example 25,50,75"
         raise ConfigError(msg, hint)
     checked_options = VariantsOptions.from_keywords(
@@ -264,8 +264,8 @@ def variants(
     else:
         for name, option in score_options.items():
             if option is not None:
-                msg = f"{name} is of files of scores"
-                hint = "leave it out where there is a scorer"
+                msg = f"{name} applies only to files of scores"
+                hint = "leave it out if you give a scorer"
                 raise ConfigError(msg, hint)
         series = build_scored_lists(
             source, scorer, pair_numbers, n_variants, seed, **speaker_options
@@ -457,9 +457,8 @@ class CandidatePairs:
                 "different-speaker pairs within the group"
             )
             hint = (
-                "ask for at most "
-                f"{int(n_of_rarer_class.max(initial=0)):,}, which one speaker has (half of them "
-                f"have {int(np.median(n_of_speakers_with_pairs)):,})"
+                f"ask for at most {int(n_of_rarer_class.max(initial=0)):,} pairs, the maximum of "
+                f"all speakers (median: {int(np.median(n_of_speakers_with_pairs)):,})"
             )
             raise DataError(msg, hint)
         pairs = self.select(np.flatnonzero(has_enough[self.speaker]))
@@ -542,9 +541,11 @@ def build_scored_lists(
         enrol, test, target = (np.concatenate(column) for column in zip(*chunks, strict=True))
         score = np.asarray(scorer(ids[enrol], ids[test]), dtype=np.float64)
         if score.shape != enrol.shape or np.isnan(score).any():
-            fault = f"NaN among {score.size:,}" if score.shape == enrol.shape else score.shape
-            msg = f"the scorer gave {fault} for {enrol.size:,} trials"
-            hint = "give a score for each"
+            fault = (
+                (f"NaN among {score.size:,} scores") if score.shape == enrol.shape else score.shape
+            )
+            msg = f"the scorer returned {fault} for {enrol.size:,} trials"
+            hint = "return one score per trial"
             raise DataError(msg, hint)
         speaker = speaker_of_utterance[enrol]
         takes_part = np.bincount(speaker, minlength=pool.group_of_speaker.size) > 0
@@ -641,7 +642,7 @@ def _scored_pairs(trials: TrialSet, grouping: Grouping, group_of_speaker: Codes)
     ):
         if not (is_eligible & (target == label)).any():
             msg = f"{trials.provenance[0]['name']}: contains no {words}"
-            hint = "give scores of such pairs"
+            hint = "give scores of pairs of this kind"
             raise DataError(msg, hint)
     enrol, test, target, score, speaker, partner, group = (
         column[is_eligible] for column in (enrol, test, target, score, speaker, partner, group)

@@ -89,7 +89,7 @@ def check_is_new(path: Any) -> Path:
     out, subject = Path(text), f"--out {text}"
     try:
         if text and out.exists():
-            msg = f"--out {text}: is there already"
+            msg = f"--out {text}: already exists"
             hint = "name a new file"
             raise ConfigError(msg, hint)
         if text and out.parent.is_dir() and os.access(out.parent, os.W_OK | os.X_OK):
@@ -145,8 +145,8 @@ class ListWriter:
         CSV and Parquet have room for trials whose labels are not known.
         """
         if further_columns and self.format not in FORMATS_WITH_FURTHER_COLUMNS:
-            msg = f"a list in the format {self.format} contains no {', '.join(further_columns)}"
-            hint = "write it as csv"
+            msg = f"the list format {self.format} has no columns for {', '.join(further_columns)}"
+            hint = "write the list as csv"
             raise ConfigError(msg, hint)
         trial_columns = {"enrol": enrol_ids, "test": test_ids}
         if target is not None:
@@ -189,10 +189,10 @@ class ListWriter:
             if is_forbidden.any():
                 row = int(is_forbidden.arg_max() or 0)
                 msg = (
-                    f"trial {self.n_rows + row + 1}: {side} id {frame[side][row]!r} cannot stand "
-                    f"in a list in the format {self.format}, which has no quotes"
+                    f"trial {self.n_rows + row + 1}: {side} id {frame[side][row]!r} cannot be "
+                    f"written in the list format {self.format}, which has no quotes"
                 )
-                hint = "write it as csv or parquet, or rename the utterance"
+                hint = "write the list as csv or parquet, or rename the utterance"
                 raise DataError(msg, hint)
 
     def __exit__(
@@ -361,8 +361,8 @@ def convert(
 def scan_every_column(source: Any, columns: dict[str, str], format_: str | None) -> Scan:
     """Scan a list with every column that it has, those without a role as attributes."""
     if isinstance(source, str) and source == "-":
-        msg = "-: a list to be converted is read more than once"
-        hint = "save it as a file"
+        msg = "-: a list is read more than once to convert it"
+        hint = "save the list as a file"
         raise ConfigError(msg, hint)
     # the columns without a role are known only after a first scan
     scan_of_roles = scan(source, columns=RequestedColumns(columns), format=format_, name="trials")
@@ -429,8 +429,8 @@ def _speaker_of_utterance(
         without_path = ids.filter(~ids.str.contains(r"[/\\]"))
         if len(without_path):
             msg = (
-                f"{source_scan.name}: has no column of labels{source_scan.found_columns_text}, and "
-                f"{listed_ids(without_path, ids, 'utterance ids')} name no speaker"
+                f"{source_scan.name}: has no column of labels{source_scan.found_columns_text}, "
+                f"and {listed_ids(without_path, ids, 'utterance ids')} do not contain a speaker"
             )
             hint = (
                 "give a table "
@@ -443,6 +443,6 @@ def _speaker_of_utterance(
         speaker = table.speakers(ids, source_scan.name)
     else:
         msg = f"{table.name}: has no column 'speaker', from which labels are derived"
-        hint = "give one"
+        hint = "add this column"
         raise DataError(msg, hint)
     return pl.DataFrame([ids, speaker.alias("speaker")])

@@ -65,7 +65,7 @@ def test_speakers_with_one_utterance_take_part_as_others_do(seen):
     found = seen(build(table, people, per_cell=3).lists[0], people)
     assert found.repeats == 0
     assert set(cells(found).values()) == {3}
-    with pytest.raises(DataError, match="at most 3 trials fit into each cell, 12 in all"):
+    with pytest.raises(DataError, match="give at most 3 trials per cell, 12 in all"):
         build(table, people, per_cell=4)
 
 
@@ -114,7 +114,7 @@ def test_target_trials_come_first_and_across_recordings(pool, seen):
     assert set(found.target.group_by("enrol_speaker").len()["len"]) == {7}
     assert (found.target["enrol_recording"] != found.target["test_recording"]).all()
     assert found.frame["label"][: 14 * 7].unique().to_list() == ["target"]
-    with pytest.raises(DataError, match="the largest for all of them is 15"):
+    with pytest.raises(DataError, match="give at most 15"):
         build(table, people, per_cell=20, targets=16)
 
 
@@ -133,7 +133,7 @@ def test_a_speaker_alone_in_a_group_takes_no_part():
     [
         ({}, "give one of trials"),
         ({"trials": 9, "per_cell": 9}, "one of trials"),
-        ({"trials": 3}, "trials=3: there are 4 cells; give one for each, or more"),
+        ({"trials": 3}, "trials=3: there are 4 cells; give at least one trial per cell"),
         ({"per_cell": 0}, "per_cell is 0"),
         ({"per_cell": 1, "targets": -1}, "targets is -1"),
     ],

@@ -273,7 +273,7 @@ def test_as_the_paper_s_listing_pairs_may_repeat(pool, seen):
         ({"per_speaker": 2, "grade_by": [3]}, r"grade_by=\[3\] contains 3, which is not text"),
         ({"per_speaker": 2, "id": 3}, "id=3 is not text"),
         ({"per_speaker": 2, "mix": 3}, "mix"),
-        ({"per_speaker": 2, "out": ""}, "names no folder"),
+        ({"per_speaker": 2, "out": ""}, "does not name a folder"),
         ({"per_speaker": 2, "out": 3}, "give the name of a file or folder"),
         (
             {"per_speaker": 2, "format": "tar"},

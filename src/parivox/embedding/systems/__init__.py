@@ -96,7 +96,7 @@ class VerifyingSystem(Protocol):
 def check_scoring(scoring: Any, subject: str) -> str:
     """How vectors are to be compared, if that is known; `subject` is how the message begins."""
     if scoring not in SCORINGS:
-        msg = f"{subject}: its scoring {scoring!r} is not known"
+        msg = f"{subject}: scoring {scoring!r} is not known"
         hint = f"give {', '.join(SCORINGS)}"
         raise ConfigError(msg, hint)
     return str(scoring)
@@ -106,7 +106,7 @@ def check_least_seconds(seconds: Any, subject: str) -> float:
     """How long a recording must be at least, in seconds, if that is a length."""
     if not isinstance(seconds, Real) or not 0 <= float(seconds) <= MAX_LEAST_SECONDS:
         msg = (
-            f"{subject}: its least_seconds {seconds!r} are not seconds from 0 to "
+            f"{subject}: least_seconds is {seconds!r}, not a number of seconds from 0 to "
             f"{MAX_LEAST_SECONDS:,}"
         )
         hint = "state the minimum length of a recording"
@@ -118,7 +118,7 @@ def check_rate(rate: Any, subject: str) -> int:
     """A sample rate in Hz, if recordings have such."""
     if not isinstance(rate, (int, np.integer)) or not 1_000 <= rate <= MAX_SAMPLE_RATE:
         msg = (
-            f"{subject}: its sample rate {rate!r} is not a whole number of Hz from 1,000 to "
+            f"{subject}: the sample rate {rate!r} is not a whole number of Hz from 1,000 to "
             f"{MAX_SAMPLE_RATE:,}"
         )
         raise ConfigError(msg)
@@ -134,8 +134,8 @@ def system_record(system: EmbeddingSystem | VerifyingSystem) -> dict[str, Any]:
     try:
         text = json.dumps(record, default=_number, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        msg = f"{system.name}: its provenance cannot be kept as JSON ({error})"
-        hint = "let it contain texts, finite numbers, lists and dictionaries"
+        msg = f"{system.name}: the provenance cannot be stored as JSON ({error})"
+        hint = "use only texts, finite numbers, lists and dictionaries"
         raise ConfigError(msg, hint) from error
     read_back: dict[str, Any] = json.loads(text)
     return read_back

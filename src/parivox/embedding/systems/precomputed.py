@@ -66,7 +66,7 @@ def read(path: str | os.PathLike[str]) -> tuple[pl.Series, Vectors]:
     utterances = pl.Series("utterance", _texts(ids, path), pl.String)
     if not len(utterances):
         msg = f"{path}: contains no embeddings"
-        hint = "give a file or folder with some"
+        hint = "give a file or folder with embeddings"
         raise DataError(msg, hint)
     twice = utterances.filter(utterances.is_duplicated())
     if len(twice):
@@ -83,7 +83,7 @@ def _texts(ids: Iterable[Any], path: Path) -> list[str]:
         "".join(texts).encode()
     except (ValueError, SystemError) as error:  # surrogates, and numbers that are no character
         msg = f"{path}: has an id that is not text ({error_summary(error)})"
-        hint = "save ids as Unicode text"
+        hint = "save the ids as Unicode text"
         raise DataError(msg, hint) from error
     return texts
 
@@ -110,7 +110,7 @@ def _read_any(path: Path) -> tuple[Sequence[Any], Any]:
         msg = f"{path}: {PICKLE_ADVICE}, or as Kaldi's ark"
         raise DataError(msg)
     msg = f"{path}: is not of a known kind"
-    hint = f"embeddings are in {', '.join(SUFFIXES)} or a folder"
+    hint = f"give {', '.join(SUFFIXES)} or a folder"
     raise DataError(msg, hint)
 
 
@@ -129,7 +129,7 @@ def _rows(ids: Sequence[Any], vectors: Any, path: Path) -> Vectors:
                 f"{path}: the vector of {first_id!r} has {first_size:,} numbers and that of "
                 f"{second_id!r} has {second_size:,}"
             )
-            hint = "keep those of one system"
+            hint = "keep the vectors of one system"
             raise DataError(msg, hint)
         vectors = np.array([np.ravel(vector) for vector in vectors])
     if vectors.ndim > 2 and len(vectors) and vectors.size == len(vectors) * vectors.shape[-1]:
@@ -209,8 +209,8 @@ def _read_npz(path: Path) -> tuple[Sequence[Any], Any]:
         return list(arrays), list(arrays.values())
     ids = next((lower[name] for name in _IDS if name in lower), None)
     if ids is None:
-        msg = f"{path}: has vectors in {vectors!r} and no array of ids among {', '.join(arrays)}"
-        hint = "save them as 'ids'"
+        msg = f"{path}: has vectors in {vectors!r}, but no ids among the arrays {', '.join(arrays)}"
+        hint = "save the ids as an array 'ids'"
         raise DataError(msg, hint)
     return _texts(np.ravel(arrays[ids]), path), arrays[vectors]
 
@@ -222,7 +222,7 @@ def _read_parquet(path: Path) -> tuple[Sequence[Any], Any]:
             frame = pl.read_parquet(path)
     except ENGINE_ERRORS as error:
         msg = f"{path}: is not a Parquet file ({error_summary(error)})"
-        hint = "write it again"
+        hint = "write the file again"
         raise DataError(msg, hint) from error
     lower = {name.lower(): name for name in frame.columns}
     texts = [name for name, type_ in frame.schema.items() if type_ == pl.String]
@@ -230,15 +230,15 @@ def _read_parquet(path: Path) -> tuple[Sequence[Any], Any]:
     lists = [n for n, t in frame.schema.items() if isinstance(t, (pl.List, pl.Array))]
     numbers = [n for n, t in frame.schema.items() if t.is_numeric() and n != ids]
     if ids is None or len(lists) > 1 or not (lists or numbers):
-        msg = f"{path}: has the columns {', '.join(frame.columns[:8])}"
+        msg = f"{path}: has no columns of ids and vectors (found: {', '.join(frame.columns[:8])})"
         hint = (
-            "expected one of ids, as "
-            "'utterance', and one of lists, as 'embedding', or a column for each dimension"
+            "give a column of ids such as 'utterance', and a column of lists such as 'embedding' "
+            "or one column per dimension"
         )
         raise DataError(msg, hint)
     if frame[ids].null_count() or any(frame[name].null_count() for name in lists or numbers):
         msg = f"{path}: has rows without an id or without numbers"
-        hint = "leave them out"
+        hint = "leave out these rows"
         raise DataError(msg, hint)
     if not lists:
         return frame[ids].to_list(), frame.select(numbers).to_numpy()
@@ -259,9 +259,9 @@ def _read_folder(path: Path) -> tuple[Sequence[Any], Any]:
         return ids, vectors
     files = sorted(path.rglob("*.npy"))
     if not files or (path / "store.json").is_file():
-        fault = "contains no .scp and no .npy" if not files else "is what parivox embed makes"
+        fault = "contains no .scp and no .npy" if not files else "was made by parivox embed"
         msg = f"{path}: {fault}"
-        hint = "parivox score takes what embed makes, and files of embeddings"
+        hint = "give this folder to parivox score, or name files of embeddings"
         raise DataError(msg, hint)
     ids = [file.relative_to(path).with_suffix("").as_posix() for file in files]
     return ids, [_read_array(file) for file in files]
@@ -314,10 +314,10 @@ def read_scp(path: Path) -> IdsAndVectors:
         location = f"{path}, row {row}"
         if file_and_offset.strip().endswith("|"):
             msg = f"{location}: {name!r} is a command, which is never run"
-            hint = "give a file of its output"
+            hint = "give a file with the output of the command"
             raise DataError(msg, hint)
         if not offset.isdecimal() or not file:
-            msg = f"{location}: {line.strip()[:80]!r} is not an ID FILE:OFFSET"
+            msg = f"{location}: {line.strip()[:80]!r} is not of the form ID FILE:OFFSET"
             hint = "write the list again"
             raise DataError(msg, hint)
         if file not in files:
@@ -326,8 +326,8 @@ def read_scp(path: Path) -> IdsAndVectors:
             if place_there is None:
                 msg = f"{location}: {file} does not exist"
                 hint = (
-                    "run from the folder it was written from, "
-                    f"or put it into the folder of {path.name}"
+                    "run from the folder in which the list was written, or copy the file into "
+                    f"the folder of {path.name}"
                 )
                 raise DataError(msg, hint)
             files[file] = place_there.read_bytes()
@@ -348,7 +348,7 @@ def _binary_or_text_vector(
     if kind is None or data[position + 5 : position + 6] != b"\4":
         kind_text = data[position + 2 : position + 5].decode("ascii", "replace").strip()
         msg = f"{subject} is a {kind_text!r}, expected a vector of floats (FV or DV)"
-        hint = "write vectors"
+        hint = "write vectors to the file"
         raise DataError(msg, hint)
     start = position + _HEAD
     size = int.from_bytes(data[position + 6 : start], "little", signed=True)
@@ -369,7 +369,7 @@ def _text_vector(data: bytes, position: int, subject: str) -> tuple[NDArray[np.f
         if is_one:
             return np.array([float(word) for word in words[1:]], np.float32), end + 1
     msg = f"{subject} is not a vector, in binary or as [ numbers ]"
-    hint = "write vectors"
+    hint = "write vectors to the file"
     raise DataError(msg, hint)
 
 
@@ -378,5 +378,5 @@ def _text(data: bytes, path: Path) -> str:
         return data.decode()
     except UnicodeDecodeError as error:
         msg = f"{path}: is not a list or archive of vectors ({error.reason})"
-        hint = "give one of Kaldi's"
+        hint = "give a list or archive in the format of Kaldi"
         raise DataError(msg, hint) from error

@@ -185,7 +185,7 @@ class PublishedSystem(NetworkSystem):
                 f"{self.name}: the memory of the device {self.device} is too small for "
                 f"{n_excerpts} x {frames:,} frames (finished recordings are kept)"
             )
-            hint = "try fewer --workers, or a shorter --longest"
+            hint = "give fewer --workers, or a shorter --longest"
             raise DataError(msg, hint) from error
         vectors: NDArray[np.float32] = out.cpu().numpy()
         return vectors
@@ -210,10 +210,10 @@ def load_published(
     bins = FRONTENDS[entry.frontend].bins
     if front.bins != bins:
         msg = (
-            f"the front end {front.name} makes {front.bins} features of a frame, and {entry.title} "
-            f"takes {bins}"
+            f"the front end {front.name} makes {front.bins} features per frame, but {entry.title} "
+            f"needs {bins}"
         )
-        hint = f"leave it out for {entry.frontend}"
+        hint = f"leave out the front end to use {entry.frontend}"
         raise ConfigError(msg, hint)
     if find_spec("torch") is None:
         msg = f"{name} needs torch"
@@ -229,10 +229,10 @@ def load_published(
         content = (
             f"{PUBLISHED[recognised_name].title} ({recognised_name})"
             if recognised_name
-            else f"keys of no system, as {first_keys}"
+            else f"keys of an unknown system, such as {first_keys}"
         )
         remedy = (
-            f"name it {recognised_name}:{path}"
+            f"name the system, {recognised_name}:{path}"
             if recognised_name
             else "give the checkpoint as it was published"
         )
@@ -300,7 +300,7 @@ def read_state(path: Path) -> dict[str, Tensor]:
             raise DataError(msg)
         if name in state:
             msg = f"{path}: contains {name!r} twice, the second time as {key!r}"
-            hint = "keep one of them"
+            hint = "keep one of the two"
             raise DataError(msg, hint)
         state[name] = value
     return state
@@ -323,12 +323,12 @@ def _content(path: Path) -> dict[Any, Any]:
         raise DataError(msg, hint) from None
     except Exception as error:  # noqa: BLE001 - a damaged file raises anything
         msg = (
-            f"{path}: is not a checkpoint that torch reads as tensors alone "
+            f"{path}: is not a checkpoint that torch can read as tensors only "
             f"({type(error).__name__})"
         )
         hint = (
-            "it is damaged, or contains objects that could run code: "
-            "fetch it again, or save its state dict"
+            "download the file again, or save its state dict: it is damaged, or contains objects "
+            "that could run code"
         )
         raise DataError(msg, hint) from None
     for container in _CONTAINERS:
@@ -358,13 +358,13 @@ def load_strictly(network: nn.Module, state: Mapping[str, Tensor], path: Path, t
         if expected[key].is_floating_point() != state[key].is_floating_point():
             wrong.append(f"{key!r} contains {state[key].dtype}, expected {expected[key].dtype}")
     if wrong:
-        msg = f"{path}: is not {title} as it was published: {'; '.join(wrong)}"
+        msg = f"{path}: differs from the published {title}: {'; '.join(wrong)}"
         hint = "give the published file, or a network of your own as ONNX or as a callable"
         raise DataError(msg, hint)
     for key, value in state.items():
         if value.is_floating_point() and not bool(value.isfinite().all()):
             msg = f"{path}: {key!r} contains values that are not finite"
-            hint = "fetch the file again"
+            hint = "download the file again"
             raise DataError(msg, hint)
     exact = {key: state[key].to(tensor.dtype).contiguous() for key, tensor in expected.items()}
     network.load_state_dict(exact, strict=True, assign=True)

@@ -57,7 +57,7 @@ def export_onnx(system: PublishedSystem, path: str | os.PathLike[str]) -> float:
                 f"{system.name}: the ONNX file would differ from torch by {difference:.1e}, "
                 f"more than {_TOLERANCE:.0e}"
             )
-            hint = "nothing was written, use the checkpoint itself"
+            hint = "use the checkpoint itself; nothing was written"
             raise DataError(msg, hint)
     return difference
 
