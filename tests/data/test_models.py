@@ -283,20 +283,26 @@ def test_models_without_speakers_take_those_with_which_their_recordings_begin(re
         (
             "m1,r1\n",
             None,
-            "m.csv: has no column 'speaker'; name the column of speakers 'speaker', "
-            "or give the speakers of",
+            (
+                "m.csv: has no column 'speaker'; name the column of speakers 'speaker', "
+                "or give the speakers of"
+            ),
         ),
         (
             "m1,s1\n",
             "segmentid,language\ns1,en\n",
-            "seg.csv: has no column 'speaker'; name the column of speakers 'speaker', "
-            "or give m.csv one",
+            (
+                "seg.csv: has no column 'speaker'; name the column of speakers 'speaker', "
+                "or give m.csv one"
+            ),
         ),
         (
             "m1,s1\nm1,s9\n",
             SEGMENTS,
-            "m.csv: 1 of 2 recordings of models ('s9') are not in seg.csv; add these "
-            "ids to the table",
+            (
+                "m.csv: 1 of 2 recordings of models ('s9') are not in seg.csv; add these "
+                "ids to the table"
+            ),
         ),
         (
             "m1,s1\nm1,s3\n",
