@@ -85,7 +85,9 @@ def test_counts_with_tallies_give_the_bytes_of_the_audit_in_one_piece(
 def test_a_tally_of_other_trials_is_refused(trials, speakers, tmp_path):
     options = {"speakers": speakers, "by": ["gender"]}
     counts, speaker_counts_files = added_up(parts_of(trials, 2), tmp_path, **options)
-    with pytest.raises(DataError, match=r"speaker counts are of [0-9,]+ trials, not of [0-9,]+"):
+    with pytest.raises(
+        DataError, match=r"speaker counts have [0-9,]+ trials, the score counts [0-9,]+"
+    ):
         pv.audit([*counts, speaker_counts_files[0]])
     with pytest.raises(
         DataError,

@@ -361,7 +361,7 @@ def test_infinite_scores_are_counted_among_others_and_alone(
 @pytest.mark.parametrize("how", [{"step": "0.1"}, {"thresholds": ["0.5"]}])
 def test_a_threshold_between_edges_is_refused(trials, people, tmp_path, how):
     (path,) = counted([trials], tmp_path, speakers=people, by="gender", **how)
-    with pytest.raises(pv.ConfigError, match=r"0\.777 is none of its edges"):
+    with pytest.raises(pv.ConfigError, match=r"but no threshold 0\.777"):
         pv.audit(path, operating_points="threshold=0.777")
 
 
@@ -537,7 +537,7 @@ def test_scores_are_exact_where_no_other_grouping_tells_more(trials, people):
 
 def test_levels_beside_the_whole_are_joined_no_more_than_groupings(rare):
     trials, _, people = rare
-    with pytest.raises(pv.ConfigError, match="by gender, nation at each score"):
+    with pytest.raises(pv.ConfigError, match=r"by gender, nation \(each score\)"):
         pv.count(trials, speakers=people, by="gender", within="nation")
 
 
@@ -547,7 +547,7 @@ def test_rare_deployed_thresholds_are_no_keys_either(trials, people):
     by = ["gender", "nation"]
     assert pv.count(decided, speakers=people, by=by).n_trials == len(trials["score"])
     decided["threshold"] = [1 + i / 7 for i in range(len(trials["score"]))]
-    with pytest.raises(pv.ConfigError, match=r"each threshold, .*; give a single") as caught:
+    with pytest.raises(pv.ConfigError, match=r"each threshold\), .*; give a single") as caught:
         pv.count(decided, speakers=people, by=by)
     assert "--step" not in str(caught.value)
 
@@ -640,7 +640,7 @@ def test_scores_beside_decisions_are_refused(trials, people, tmp_path):
     first, second = shards(trials, 2)
     second["decision"] = [int(score >= 1) for score in second.pop("score")]
     files = counted([first, second], tmp_path, speakers=people, by="gender")
-    with pytest.raises(pv.DataError, match=r"has decisions, day0\.counts does not"):
+    with pytest.raises(pv.DataError, match=r"has decisions, but day0\.counts does not"):
         pv.audit(files)
 
 

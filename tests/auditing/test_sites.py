@@ -329,7 +329,7 @@ def test_a_tally_that_was_cut_off_is_told(shared, trials, speakers, tmp_path):
     counts, speaker_counts = shared("north", trials, speakers, blocks=3)
     short = tmp_path / "north.tally"
     short.write_bytes(Path(speaker_counts).read_bytes()[:500])
-    with pytest.raises(DataError, match=r"north\.tally: is cut off; copy it again"):
+    with pytest.raises(DataError, match=r"north\.tally: is truncated; copy or create the file"):
         pv.audit([counts, short])
 
 
