@@ -131,7 +131,7 @@ def test_figures_and_page_may_be_asked_for_at_once(parivox, home, optional):
         ((), "no output is requested; give --out report.html"),
         (("--out", "a.doc"), "the ending of the name is not a known format"),
         (("--out", "-"), "--out -: standard output is not a file"),
-        (("--out", "no/a.html"), "folder no does not exist"),
+        (("--out", "no/a.html"), "no does not exist"),
         (("--out", "audit"), "the ending of the name is not a known format"),
         (("--format", "docx"), "choose from markdown, latex, xlsx, metrics, model-index"),
         (("--format", "xlsx"), "name a file with --out"),
@@ -187,7 +187,7 @@ def test_a_folder_that_holds_no_whole_audit_is_refused(parivox, home, tmp_path, 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--report", "no/a.html"), "folder no does not exist"),
+        (("--report", "no/a.html"), "no does not exist"),
         (("--report", "-"), "standard output is not a file"),
         (("--report", "new/a.html", "--out", "new"), "is in the folder of --out"),
         (("--report", "a.html", "--context", "none.yaml"), "none.yaml"),

@@ -113,7 +113,10 @@ def test_all_pairs_are_counted_and_audited(parivox, home, tmp_path):
             ("score", "trials.txt", "--by", "gender", "--out", "a"),
             "--by applies only to --all-pairs",
         ),
-        ((*PAIRS, "trials.txt", "--out", "a"), "trials.txt: is a list"),
+        (
+            (*PAIRS, "trials.txt", "--out", "a"),
+            "trials.txt: a trial list and --all-pairs contradict",
+        ),
         ((*PAIRS, "--out", "a", "--models", "m.csv"), "--models applies only to trial lists"),
         ((*PAIRS, "--out", "a"), "for example --step 0.001"),
         ((*PAIRS, "--out", "speakers.csv", "--overwrite"), "was not written by Parivox"),

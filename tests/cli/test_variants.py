@@ -49,7 +49,7 @@ def test_a_list_without_scores_is_told_what_it_lacks(parivox, tmp_path):
     done = parivox("trials", "variants", "list.txt", "--by", "gender", cwd=tmp_path)
     assert done.returncode == 2
     assert "no score column" in done.stderr
-    assert "give it as --trials" not in done.stderr  # an option that the command lacks
+    assert "give it with --trials" not in done.stderr  # an option that the command lacks
 
 
 @pytest.mark.slow

@@ -250,6 +250,8 @@ def test_speakers_in_another_case_are_told_so(read, csv):
 def test_a_table_of_another_kind_is_told_where_to_give(option):
     trials = {"enrol": ["a/1", "a/1"], "test": ["a/2", "b/1"], "score": [0.9, 0.1]}
     people = {"speaker": ["a", "b"], "sex": ["f", "m"]}
-    with pytest.raises(DataError, match=r"name it so, or give it with speakers, as it looks like"):
+    with pytest.raises(
+        DataError, match=r"rename or add this column. If this is a table of speakers"
+    ):
         pv.audit(trials, **{option: people})
     assert pv.inspect(people).files[0].kind == "speakers"

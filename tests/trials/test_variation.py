@@ -260,7 +260,7 @@ def test_the_charts_hold_what_the_tables_do(pool, people, optional, tmp_path):
     assert np.isfinite([(row["x"], row["y"]) for row in curves]).all()
     save(variation.dets(), "--dets", str(tmp_path / "dets.svg"))
     assert "</svg>" in (tmp_path / "dets.svg").read_text()
-    with pytest.raises(ConfigError, match="it is one of eer, min_cdet"):
+    with pytest.raises(ConfigError, match="choose from eer, min_cdet"):
         variation.chart("acc")
 
 
