@@ -63,7 +63,7 @@ def check_comparable(sets: Sequence[TrialSet | TrialCounts]) -> None:
         raise ConfigError(msg, hint)
     if any(trials.identified is None for trials in sets):
         msg = "--compare: score counts contain no speakers, so differences cannot be tested"
-        hint = "give the scores"
+        hint = "give the scores instead of counts"
         raise ConfigError(msg, hint)
 
 

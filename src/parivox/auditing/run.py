@@ -630,12 +630,12 @@ def _check_speakers_known(inputs: GroupedTrials, options: Options) -> None:
                     f"--{name}: score counts contain no speakers, so neither speakers nor "
                     "uncertainty can be assessed"
                 )
-                hint = "give the scores"
+                hint = "give the scores instead of counts"
                 raise ConfigError(msg, hint)
     has_ids = all(trials.identified is not None for trials in inputs.trial_sets)
     if options.speaker_ids == OFFENDERS and not has_ids:
         msg = f"--speaker-ids {OFFENDERS}: counts contain no ids of speakers"
-        hint = "give the scores"
+        hint = "give the scores instead of counts"
         raise ConfigError(msg, hint)
 
 

@@ -79,7 +79,7 @@ def check_trials_known(trial_sets: Sequence[TrialSet | TrialCounts]) -> None:
     """Refuse counts, which hold no trials, and lists that are not held in memory."""
     if any(trials.identified is None for trials in trial_sets):
         msg = "--trial-table: counts contain no trials"
-        hint = "give the scores"
+        hint = "give the scores instead of counts"
         raise ConfigError(msg, hint)
     for trials in trial_sets:
         if trials.whole_list is not None:
