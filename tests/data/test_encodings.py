@@ -227,7 +227,7 @@ def test_names_tell_their_encoding_and_a_warning_shows_one(write, encoding):
 )
 def test_names_of_several_readings_are_refused_until_one_is_named(write, encoding, names, readings):
     path = write("people.csv", table_of(names, encoding))
-    with pytest.raises(DataError, match=r"may read .*; name the right one") as refused:
+    with pytest.raises(DataError, match=r"may be .*; choose one") as refused:
         read_table(path, "speakers")
     assert readings in str(refused.value)
     with warnings.catch_warnings(), content_module.reading_files_as(encoding):

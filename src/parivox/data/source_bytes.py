@@ -241,7 +241,7 @@ def _guessed_encoding(readings: Mapping[str, str], name: str, location: str) -> 
     )
     msg = f"{location}, and the word may be {shown}"
     hint = (
-        "name the right encoding with --encoding, for example "
+        "choose one with --encoding, for example "
         f"--encoding {next(iter(readings))}, or save the file as UTF-8"
     )
     raise DataError(msg, hint)

@@ -208,9 +208,9 @@ def contradiction_error(
     if kind == "decision":
         row, cells = matching_rows[0], matching_rows[0].cells
         msg = (
-            f"{row.location('decision')}: {shown} is {cells['decision']!r}, which contradicts its "
-            f"score {cells['score']} and threshold {cells['threshold']}: a trial is accepted if "
-            f"its score is not below the threshold ({_number_of_such(counts.wrong_decisions)})"
+            f"{row.location('decision')}: {shown} is {cells['decision']!r}, but has score "
+            f"{cells['score']} and threshold {cells['threshold']}: scores at or above the "
+            f"threshold are accepted ({_number_of_such(counts.wrong_decisions)})"
         )
         hint = f"correct one of the two, {_CONFLICT_REMEDY}"
         return DataError(msg, hint)
