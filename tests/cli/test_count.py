@@ -141,7 +141,7 @@ def test_exact_scores_of_several_groupings_need_bins_or_nothing_withheld(days, p
         (["day1.csv", "--out", "x.counts", "--step", "1e-15"], "too small for scores"),
         (["day1.csv", "--out", "x.counts", "--threshold", "inf"], "--threshold inf: is not a"),
         (["day1.csv", "--out", "x.counts", "--withhold", "-1"], "--withhold"),
-        (["day1.csv", "--out", "x.counts", "--withhold", "99"], "are of 6 speakers"),
+        (["day1.csv", "--out", "x.counts", "--withhold", "99"], "have 6 speakers"),
         (["day1.csv", "--out", "x.counts", "--distance", "--similarity"], "contradict"),
         (["day1.csv", "--out", "x.counts", "--distance"], "leave out --distance"),
     ],

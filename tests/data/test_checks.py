@@ -41,12 +41,15 @@ def refused(read, source, match, **options):
         ),
         (
             "a/2,b/1,0.3,1",
-            r"row 7, column 'label': \(a/2, b/1\) is labelled '1', but they are of a",
+            r"row 7, column 'label': \(a/2, b/1\) is labelled '1', but the sides are from a",
         ),
-        ("a/3,a/2,0.3,0", r"row 7.*is labelled '0', but both are of a \(the only such trial\)"),
+        (
+            "a/3,a/2,0.3,0",
+            r"row 7.*is labelled '0', but both sides are from a \(the only such trial\)",
+        ),
         (
             "x/3,a/2,0.3,0",
-            r"scores.csv: 1 of 4 speakers \('x'\) are not in speakers.csv; add them to it, check",
+            r"scores.csv: 1 of 4 speakers \('x'\) are not in speakers.csv; add the speakers, check",
         ),
     ],
 )
@@ -85,7 +88,7 @@ def test_a_bad_row_without_a_header(read):
         (b"enrol,test,score\ra,b,1\r", "lines end in CR only, as on old Macs; save it"),
         (b"enrol,score\na,1\n", r"has no column of test utterances \(found: enrol, score\)"),
         (b"enrol,test\na,b\n", "no score column"),
-        (b"enrol,test,sc,cosine\na,b,1,1\n", "columns 'sc' and 'cosine' may both be score; say"),
+        (b"enrol,test,sc,cosine\na,b,1,1\n", "columns 'sc' and 'cosine' may both be score; choose"),
         (b"enrol,test,score\na,\x81,1\n", "row 2: byte 0x81 is not UTF-8, and "),
         ("enrol,test,score\na,b,1\n".encode("utf-16")[:-1], "row 2: is not text in UTF-16-LE"),
         (b"enrol,test,score\n" + b"a,b,1\n" * 20_000 + b"a,\x81,1\n", "row 20002: byte 0x81 "),
@@ -115,7 +118,7 @@ def test_options_that_are_not_known(read, csv, rows):
     with pytest.raises(ConfigError, match="orientation 'down' is not known"):
         read(csv(rows), orientation="down")
     with pytest.raises(
-        ConfigError, match="columns: 'who' is not a role or word; known are enrol, test"
+        ConfigError, match="columns: 'who' is not a role or word; choose from enrol, test"
     ):
         read(csv(rows), columns={"who": "enrol"})
     refused(

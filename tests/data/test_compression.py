@@ -64,7 +64,7 @@ def test_nothing_packed(write, name):
 def test_no_file(tmp_path):
     with pytest.raises(DataError, match="file not found; check the path"):
         read_content(tmp_path / "none.csv")
-    with pytest.raises(DataError, match="is a folder; name a file in it"):
+    with pytest.raises(DataError, match="is a folder; name a file in this folder"):
         read_content(tmp_path)
     with pytest.raises(DataError, match="cannot be read"):
         read_content("a\x00b")

@@ -464,7 +464,7 @@ def test_folders_that_are_half_right_say_their_mend(kaldi, file, content, messag
 @pytest.mark.slow
 def test_the_hint_of_where_the_speaker_stands_is_an_option(kaldi, proposed, parivox):
     tables = {"trials": kaldi / "trials", "speakers": kaldi / "people.csv", "by": "gender"}
-    with pytest.raises(ParivoxError, match=r"say so with utterances='\{speaker\}-\*\*'"):
+    with pytest.raises(ParivoxError, match=r"state this with utterances='\{speaker\}-\*\*'"):
         pv.audit(kaldi / "scores", **tables)
     audits = [
         pv.audit({"S": kaldi / "scores"}, utterances=speaker_hint, intervals=False, **tables)

@@ -101,7 +101,7 @@ def test_without_a_choice_every_attribute_with_2_to_50_values():
         "y": ["p", "q"] * 30,
     }
     assert [grouping.name for grouping in groupings(None, table=many, used=range(60))] == ["y"]
-    with pytest.raises(DataError, match=r"no attribute has 2 to 50 values .* of x"):
+    with pytest.raises(DataError, match=r"no attribute has 2 to 50 values .*available: x"):
         groupings(None, table={"id": ["a"], "x": ["b"]}, used=[0])
 
 

@@ -171,7 +171,10 @@ def test_leading_zeros_are_kept(write):
             "modelid,segmentid,side\nm,s1,\n",
             "m.csv, row 2, column 'side': is empty; correct it, sides are a and b",
         ),
-        ("speaker,recording\na,a/1\n", "m.csv: has no column 'model' but 'speaker', 'recording'"),
+        (
+            "speaker,recording\na,a/1\n",
+            "m.csv: has no column 'model' (found: 'speaker', 'recording')",
+        ),
         ("model,speaker,recording\nm,,a/1\n", "m.csv, row 2, column 'speaker': is empty"),
         ("model,speaker,recording\nm,a,a/1\n,a,a/2\n", "m.csv, row 3, column 'model': is empty"),
         ("model,speaker,recording\nm,a,\n", "m.csv, row 2, column 'recording': is empty"),

@@ -300,7 +300,7 @@ def test_a_workbook_without_openpyxl_is_told_apart_from_what_is_none(write, monk
     strict = '<workbook xmlns="http://purl.oclc.org/ooxml/spreadsheetml/main"/>'
     for data, match in {
         plain(HEADER + ROW): (
-            r'^p: is a workbook; to read it, pip install "parivox\[xlsx\]", or save the table as C'
+            r'^p: is a workbook, which needs openpyxl; run pip install "parivox\[xlsx\]", or save'
         ),
         b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "p: is an old workbook .* or one with a password",
         packed({"mimetype": mimetype}): r"p: is an OpenDocument file \(.ods\); save it as XLSX or",

@@ -250,7 +250,7 @@ def test_what_numpy_counts_is_provenance_and_an_object_is_a_sentence(small):
     assert system_record(system)["provenance"] == {"step": 0.5, "sizes": [0, 1]}
     for odd in (object(), float("nan")):
         system.provenance = {"odd": odd}
-        with pytest.raises(ConfigError, match=r"small: its provenance cannot be kept as JSON"):
+        with pytest.raises(ConfigError, match=r"small: the provenance cannot be stored as JSON"):
             system_record(system)
 
 
@@ -292,7 +292,7 @@ def test_a_function_that_fails_on_one_recording_fails_for_it_alone(folder):
     reasons = {outcome["reason"] for outcome in outcomes if outcome["status"] == "unreadable"}
     assert reasons == {"the system raised ValueError: too few samples for me"}
     assert {outcome["status"] for outcome in outcomes} == {"ok", "unreadable"}
-    with pytest.raises(DataError, match=r"mine: raised ValueError for 30 recordings in turn"):
+    with pytest.raises(DataError, match=r"mine: raised ValueError for 30 recordings in a row"):
         embed_batch(batch, CallableSystem(always, "mine", sample_rate=8_000))
 
 
@@ -339,10 +339,10 @@ def test_a_store_of_other_weights_or_options_is_refused(folder, small, tmp_path)
     embed(folder, small.load, out, workers=1)
     before = content(out)
     with pytest.raises(
-        DataError, match=r"'small' with weights.sha256 'one', and 'small' has 'two'"
+        DataError, match=r"'small' with weights.sha256 'one', but 'small' has 'two'"
     ):
         embed(folder, partial(small.load, "two"), out)
-    with pytest.raises(DataError, match=r"longest_seconds 3600.0, and .* has 60.0; .*another out"):
+    with pytest.raises(DataError, match=r"longest_seconds 3600.0, but .* has 60.0; .*another out"):
         embed(folder, small.load, out, longest_seconds=60.0)
     assert content(out) == before
 
@@ -452,7 +452,7 @@ def test_each_channel_is_a_recording_of_its_own(stereo, small, tmp_path):
 
 @pytest.mark.parametrize("word", ["up", 0, -1, "1.5", ""])
 def test_a_channel_that_is_none_is_one_sentence(folder, small, tmp_path, word):
-    with pytest.raises(ConfigError, match=r"channel is .*; give a number from 1 on, left, right"):
+    with pytest.raises(ConfigError, match=r"channel is .*; give a number from 1, left, right"):
         embed(folder, small.load, tmp_path / "out", channel=word)
     assert not (tmp_path / "out").exists()
 
@@ -519,7 +519,7 @@ def test_rows_of_other_speakers_in_a_store_are_refused_until_they_are_pruned(
         r"'anna/00.wav' of speaker 'anna' and 's0/00.wav' of speaker 's0' contain .*first of 5 such"
     )
     with pytest.raises(
-        DataError, match=message + r".*'s0/00.wav' is of an earlier run: prune=True takes"
+        DataError, match=message + r".*'s0/00.wav' is from an earlier run: prune=True removes"
     ):
         embed(folder, small.load, out, workers=1)
     assert content(out) == before
@@ -607,7 +607,7 @@ def test_a_system_that_ends_its_process_or_raises_is_one_sentence(folder, crashi
     with pytest.raises(DataError, match=r"a worker process ended, .* \(SIGKILL\); if memory"):
         embed(folder, crashing.dies, tmp_path / "out", workers=1)
     with pytest.raises(
-        DataError, match=r"small: raised ValueError for 30 recordings.*: cannot; try"
+        DataError, match=r"small: raised ValueError for 30 recordings.*: cannot; check"
     ):
         embed(folder, crashing.raises, tmp_path / "out", workers=1)
 
@@ -754,7 +754,7 @@ def test_embeddings_of_two_devices_are_not_mixed(folder, small, tmp_path):
     (tmp_path / "modules" / "placed_system.py").write_text(PLACED)
     out, load_on = tmp_path / "out", partial(load, "placed_system:Placed")
     assert embed(folder, load_on, out, workers=1).store.system["provenance"]["device"] == "cpu"
-    with pytest.raises(DataError, match=r"with device 'cpu', and .* has 'cuda'; .* another out"):
+    with pytest.raises(DataError, match=r"with device 'cpu', but .* has 'cuda'; .* another out"):
         embed(folder, partial(load_on, device="cuda"), out, workers=1)
 
 

@@ -137,15 +137,19 @@ def test_what_takes_a_device_is_given_it_and_it_is_recorded(home):
 @pytest.mark.parametrize(
     ("text", "device", "words"),
     [
-        ("encoders:embed", "cuda", r"embed takes no device \(cuda\); leave it out, or name a cl"),
-        ("encoders:ready", "cuda", "ready takes no device"),
+        (
+            "encoders:embed",
+            "cuda",
+            r"embed does not accept device \(cuda\); leave out device, or name a cl",
+        ),
+        ("encoders:ready", "cuda", "ready does not accept device"),
         (
             "encoders:Silent",
             "cuda",
             "its provenance does not name the device; add 'device': 'cuda'",
         ),
         ("encoders:OnDevice", "gpu", "device='gpu' is not known; give cpu or cuda"),
-        ("ge2e", "cuda", r"system ge2e takes no device \(cuda\); leave it out"),
+        ("ge2e", "cuda", r"system ge2e does not accept device \(cuda\); leave it out"),
     ],
 )
 def test_a_device_that_cannot_be_had_is_refused(home, text, device, words):
@@ -228,12 +232,12 @@ def test_objects_that_are_no_system(home, name, words):
     ("name", "words"),
     [
         ("fails", r"failed on 10 samples at 16,000 Hz: ValueError: kernel size\\x0ais greater"),
-        ("text", "gave an array of <U8, not of real numbers"),
-        ("nothing", "gave an array of object, not of real numbers"),
-        ("ragged", "gave a list that is not an array"),
-        ("growing", r"gave vectors of different shapes, \(1, 10\) and \(1, 30\)"),
-        ("cube", r"gave an array of shape \(2, 2, 2\); it must give a vector"),
-        ("lost", r"gave an array of shape \(3, 4\); it must give .* a row for each waveform"),
+        ("text", "returned an array of <U8, not of real numbers"),
+        ("nothing", "returned an array of object, not of real numbers"),
+        ("ragged", "returned a list that is not an array"),
+        ("growing", r"returned vectors of different shapes, \(1, 10\) and \(1, 30\)"),
+        ("cube", r"returned an array of shape \(2, 2, 2\); return a vector"),
+        ("lost", r"returned an array of shape \(3, 4\); return .* a row for each waveform"),
     ],
 )
 def test_functions_that_give_something_else(home, name, words):
@@ -327,12 +331,16 @@ def test_what_to_install_is_said(home, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "options", "words"),
     [
-        ("ge2e", {"frontend": "kaldi80"}, r"ge2e takes no frontend \(kaldi80\); leave it out"),
-        ("ge2e", {"sample_rate": 8_000}, "takes no sample_rate"),
-        ("encoders:embed", {"weights": "x"}, "takes no weights"),
+        (
+            "ge2e",
+            {"frontend": "kaldi80"},
+            r"ge2e does not accept frontend \(kaldi80\); leave it out",
+        ),
+        ("ge2e", {"sample_rate": 8_000}, "does not accept sample_rate"),
+        ("encoders:embed", {"weights": "x"}, "does not accept weights"),
         ("encoders:embed", {"sample_rate": 10}, "the sample rate 10 is not a whole number of Hz"),
-        ("encoders:ready", {"sample_rate": 8_000}, "takes 16,000 Hz; leave out sample_rate"),
-        ("x.onnx", {"weights": "x"}, "takes no weights"),
+        ("encoders:ready", {"sample_rate": 8_000}, "needs 16,000 Hz; leave out sample_rate"),
+        ("x.onnx", {"weights": "x"}, "does not accept weights"),
     ],
 )
 def test_options_that_do_not_go_with_a_system(home, text, options, words):
@@ -346,5 +354,7 @@ def test_least_seconds_that_are_no_length_are_refused(least):
         return waveform[:3]
 
     function.least_seconds = least
-    with pytest.raises(ConfigError, match=r"system f: least_seconds is .* are not seconds from 0"):
+    with pytest.raises(
+        ConfigError, match=r"system f: least_seconds is .*, not a number of seconds from 0"
+    ):
         system_of(function, "f")

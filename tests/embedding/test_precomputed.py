@@ -153,7 +153,7 @@ def bad(folder, name, data):
     [
         ("e.pkl", b"cos\nsystem\n(S'touch x'\ntR.", "may run code when opened, so it is not read"),
         ("e.pt", b"PK", "may run code"),
-        ("e.csv", "a,1\n", r"is not of a known kind; embeddings are in \.npy"),
+        ("e.csv", "a,1\n", r"is not of a known kind; give \.npy"),
         ("e.npy", b"", "is not an array of numbers and text"),
         ("e.npz", b"PK\3\4", "is not an archive of numbers and text"),
         ("e.parquet", b"PAR1", "cannot be read as parquet"),

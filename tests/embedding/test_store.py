@@ -93,7 +93,8 @@ def test_check_finds_a_byte_that_changed(out, name):
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
     with pytest.raises(
-        DataError, match=rf"{name}: its sha256 is|is not a complete store|cannot be read as parquet"
+        DataError,
+        match=rf"{name}: has been altered|is not a complete store|cannot be read as parquet",
     ):
         check_store(out)
 
@@ -168,7 +169,7 @@ def test_a_store_of_another_version_is_refused(out):
 
 def test_a_run_that_is_not_finished_is_told_apart(tmp_path):
     (tmp_path / "parts").mkdir()
-    with pytest.raises(DataError, match=r"not finished of embeddings; run it again"):
+    with pytest.raises(DataError, match=r"an unfinished run .* of embeddings; repeat"):
         open_store(tmp_path)
 
 
@@ -209,7 +210,7 @@ def test_a_full_disk_is_one_sentence_and_the_same_command_goes_on(folder, small,
     )
     assert done.returncode == 1
     assert f"{tmp_path / 'out'}: cannot be written (File too large); free disk space" in done.stderr
-    assert "what is finished is kept, and the same command goes on from there" in done.stderr
+    assert "finished work is kept, and the same command continues" in done.stderr
     assert "Traceback" not in done.stderr
     embed(folder, small.load, tmp_path / "out", workers=1, batch=8)
     embed(folder, small.load, tmp_path / "whole", workers=1, batch=8)

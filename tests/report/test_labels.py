@@ -149,7 +149,7 @@ def test_without_labels_the_audit_is_as_it_was(audit):
             "the label of 'f' contains '+', which joins names; write the label without this sign",
         ),
         ({"f": ["a"]}, "the label of 'f' is a list; write it as one text"),
-        ("women", "labels is one text; write lines such as 'f: women'"),
+        ("women", "labels is a single text; write lines such as 'f: women'"),
         ({}, "context: labels is empty; write lines such as 'f: women'"),
     ],
 )

@@ -258,13 +258,13 @@ def test_a_tally_too_long_for_memory_is_a_sentence(embedded, monkeypatch):
     ("options", "words"),
     [
         ({}, "for example step=0.001, or thresholds"),
-        ({"step": "1e-9"}, "makes 2,000,000,[0-9]+ bins of scores"),
+        ({"step": "1e-9"}, "makes 2,000,000,[0-9]+ bins, because"),
         ({"step": "0.1", "scoring": "euclidean"}, "counted only with inner products"),
         (
             {"thresholds": [0.1], "operating_points": ["eer"]},
             "counts at thresholds, which have no curve",
         ),
-        ({"thresholds": [0.1], "top": 3}, "top is of as_norm"),
+        ({"thresholds": [0.1], "top": 3}, "top applies only to as_norm"),
         ({"step": "0.1", "by": ["nosuch"]}, "unknown attribute 'nosuch'"),
     ],
 )

@@ -158,5 +158,5 @@ def test_an_unknown_comparison_is_refused_with_the_known_ones(pairs, embedded, s
 
 
 def test_the_recipe_with_crops_is_refused_where_there_are_none(pairs, embedded, scored):
-    with pytest.raises(ConfigError, match="one vector of each; give scoring='cosine'"):
+    with pytest.raises(ConfigError, match="each recording has one vector; give scoring='cosine'"):
         scored(pairs, embedded, scoring="ecapa-published")

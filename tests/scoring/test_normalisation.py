@@ -89,7 +89,9 @@ def test_a_cohort_of_other_dimension_is_refused(pairs, embedded, scored, monkeyp
 def test_a_recording_is_no_stranger_to_itself(pairs, embedded, tmp_path, scored):
     path = tmp_path / "all.txt"
     path.write_text("\n".join(embedded.ids))
-    with pytest.raises(DataError, match=r"40 of 60 recordings of the cohort .* are in the trials"):
+    with pytest.raises(
+        DataError, match=r"40 of 60 recordings of the cohort .* also occur in the trials"
+    ):
         scored(pairs, embedded, as_norm=path)
 
 
@@ -142,7 +144,7 @@ def test_a_cohort_of_copies_is_refused(of_models, pairs, embedded, cohort, score
     values[8 * RECORDINGS_EACH :] = values[-1]
     ids = embedded.ids.to_list()
     models = {"model": ids, "recording": ids} if of_models else None
-    with pytest.raises(DataError, match=r"cohort.txt: .*'s00/0'.* score the same with every"):
+    with pytest.raises(DataError, match=r"cohort.txt: .*'s00/0'.* have the same score with all"):
         scored(pairs, by_hand.vectors_of(values), s_norm=cohort, models=models)
 
 

@@ -173,7 +173,7 @@ def test_models_that_no_table_tells_of_are_refused(pairs, embedded, scored):
 
 def test_options_of_models_that_do_not_fit_are_refused(pairs, embedded, scored):
     models = {"model": embedded.ids.to_list(), "recording": embedded.ids.to_list()}
-    with pytest.raises(ConfigError, match="give models=FILE"):
+    with pytest.raises(ConfigError, match="add models=FILE"):
         scored(pairs, embedded, models_by="scores")
     with pytest.raises(ConfigError, match="give models_by='scores'"):
         scored(pairs, embedded, models=models, models_by="embeddings", scoring="crops-euclidean")
@@ -302,7 +302,7 @@ def test_an_utterance_that_is_there_twice_is_refused(pairs, embedded, scored, tm
     np.save(store / "embeddings.npy", np.ones((61, 1, 2), "f4"))
     about = {"version": 1, "system": {"name": "one"}, "options": {}, "files": {}}
     (store / "store.json").write_text(json.dumps(about))
-    with pytest.raises(DataError, match=r"1 of 61 recordings \('s00/0'\) are there twice"):
+    with pytest.raises(DataError, match=r"1 of 61 recordings \('s00/0'\) occur twice"):
         scored(pairs, store)
 
 

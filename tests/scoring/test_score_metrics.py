@@ -138,12 +138,15 @@ def test_what_is_left_out_is_told(trials):
     [
         ({}, "give scores with labels, or the scores of target"),
         ({"scores": [1], "target": [1.0], "nontarget": [0.0]}, "give scores with labels"),
-        ({"target": [1.0]}, "nontarget: is missing"),
+        ({"target": [1.0]}, "missing option nontarget"),
         (
             {"target": [1.0], "nontarget": [0.0], "groups": "sex"},
             "one score per line only",
         ),
-        ({"scores": [1.0, 2.0], "labels": [1, 0], "groups": ["all trials", "f"]}, "rename it"),
+        (
+            {"scores": [1.0, 2.0], "labels": [1, 0], "groups": ["all trials", "f"]},
+            "rename the group",
+        ),
         ({"scores": [1.0, 2.0], "labels": [1]}, "different lengths"),
         ({"scores": [1.0, 2.0], "labels": [1, 2]}, "labels are not all 1 or 0"),
         ({"scores": [np.nan], "labels": [1]}, "contains no score"),

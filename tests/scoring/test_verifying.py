@@ -280,7 +280,7 @@ def test_a_channel_is_chosen_for_files_whose_channels_differ(recordings, tmp_pat
         DataError, match=r"0\.wav: has 2 channels, and channel 2 differs from the f"
     ):
         score_with_system(pair, Loudness(), recordings=home, out=out)
-    with pytest.raises(ConfigError, match=r"channel each is of pv.embed; give mix, left"):
+    with pytest.raises(ConfigError, match=r"channel each applies only to pv.embed; give mix, left"):
         score_with_system(pair, Loudness(), recordings=home, out=out, channel="each")
     channel_level = np.abs(soundfile.read(home / "s0/1.wav")[0]).mean()
     for word, share in (("left", 0.25), ("right", 1.0), (2, 1.0), ("mix", 0.625)):
@@ -334,7 +334,7 @@ def test_a_system_that_raises_is_named_with_the_recording(recordings, trials, tm
             msg = "no licence"
             raise RuntimeError(msg)
 
-    with pytest.raises(DataError, match=r"loudness: verify raised RuntimeError at 's.*no licence"):
+    with pytest.raises(DataError, match=r"loudness: verify raised RuntimeError for 's.*no licence"):
         score_with_system(trials, Broken(), recordings=recordings, out=tmp_path / "s.parquet")
     assert not multiprocessing.active_children()  # the decoder has ended
 
@@ -345,7 +345,7 @@ def test_what_cannot_be_done_is_said_before_anything_is_enrolled(recordings, tri
     with pytest.raises(DataError, match=r"4 of 27 recordings \('s9/0.wav'.* add them"):
         score_with_system(odd, system, recordings=recordings, out=tmp_path / "s.parquet")
     (tmp_path / "there.parquet").touch()
-    with pytest.raises(ConfigError, match="give overwrite=True"):
+    with pytest.raises(ConfigError, match="with overwrite=True"):
         score_with_system(trials, system, recordings=recordings, out=tmp_path / "there.parquet")
     assert not system.enrolled
 
@@ -374,7 +374,7 @@ def test_what_is_no_number_is_refused(answer, description, recordings, trials, t
             return answer
 
     with pytest.raises(
-        DataError, match=rf"loudness: verify gave {description}.* at 's.*expected one num"
+        DataError, match=rf"loudness: verify returned {description}.* for 's.*return one num"
     ):
         score_with_system(trials, Odd(), recordings=recordings, out=tmp_path / "s.parquet")
 

@@ -472,7 +472,7 @@ def test_parts_of_another_version_are_refused(copied):
     record = copied / "00001-of-00003" / "shard.json"
     json_record = json.loads(record.read_text())
     record.write_text(json.dumps(json_record | {"parivox": "0.0.9"}))
-    with pytest.raises(DataError, match="is of another version"):
+    with pytest.raises(DataError, match="belongs to another version"):
         merge(copied)
     path = copied / "plan.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"parivox": "0.0.9"}))

@@ -153,7 +153,7 @@ def test_a_mix_is_read_and_refused():
         with pytest.raises(pv.ConfigError, match="mix"):
             parse_mix(text)
     with pytest.raises(
-        pv.ConfigError, match=r"write it like cat2=0.75,cat1=0.25, with grades from 1 to 2"
+        pv.ConfigError, match=r"write a mix such as cat2=0.75,cat1=0.25, with grades from 1 to 2"
     ):
         parse_mix("cat3=1", 2)
 

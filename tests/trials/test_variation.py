@@ -169,9 +169,9 @@ def hash_of(text):
 
 def test_what_a_scorer_gives_is_a_score_for_each_trial(people):
     table = {"utterance": [f"{p}/{v}/0" for p in people["id"] for v in range(9)]}
-    with pytest.raises(DataError, match="gave \\(1,\\) for 120 trials"):
+    with pytest.raises(DataError, match="returned \\(1,\\) for 120 trials"):
         variants(table, people, scorer=lambda _, __: [0.5], per_speaker=[5])
-    with pytest.raises(DataError, match="gave NaN among 120"):
+    with pytest.raises(DataError, match="returned NaN among 120"):
         variants(table, people, scorer=lambda enrol, _: enrol.size * [np.nan], per_speaker=[5])
     with pytest.raises(ConfigError, match="columns applies only to files of scores"):
         variants(table, people, scorer=len, columns={"score": "x"})

@@ -117,7 +117,7 @@ def test_lists_of_three_columns_refuse_more(kind, tmp_path):
     ("kind", "id_"), [("voxceleb", "a b"), ("kaldi", "a\u00a0b"), ("nist", "a\tb"), ("nist", '"a')]
 )
 def test_an_id_that_a_format_cannot_hold_is_named(kind, id_, tmp_path):
-    with pytest.raises(DataError, match=r"trial 2: test id .* cannot stand in a list"):
+    with pytest.raises(DataError, match=r"trial 2: test id .* cannot be written in the list"):
         write(tmp_path / "list", kind, ["x", "x"], ["y", id_], [True, True], step=1)
     assert list(tmp_path.iterdir()) == []
 

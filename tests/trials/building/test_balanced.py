@@ -134,7 +134,7 @@ def test_more_pairs_than_there_are_are_refused():
     assert build(table, people, **asked).manifest["parameters"]["pairs"] == 12
     with pytest.raises(DataError, match="13 target pairs across recordings"):
         build(table, people, **asked, pairs=13)
-    with pytest.raises(ConfigError, match="give 18 nontarget pairs each; pairs=12 fits"):
+    with pytest.raises(ConfigError, match="at most 18 nontarget pairs each; pairs=12 fits"):
         build(table, people, **asked, pairs=19)
 
 

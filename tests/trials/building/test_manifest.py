@@ -259,7 +259,7 @@ def test_nothing_is_written_over_and_nothing_is_left_of_what_failed(files, tmp_p
     out = tmp_path / "out"
     out.mkdir()
     (out / "inclusive-2.txt").write_text("mine")
-    with pytest.raises(ConfigError, match=r"inclusive-2\.txt is there already"):
+    with pytest.raises(ConfigError, match=r"inclusive-2\.txt already exists"):
         build("inclusive", files, out)
     assert read(out) == {"inclusive-2.txt": b"mine"}
     monkeypatch.setattr("parivox.trials.building.check", lambda *_, **__: 1 / 0)
