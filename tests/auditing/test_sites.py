@@ -293,7 +293,7 @@ def test_a_key_that_can_be_guessed_is_refused(trials, speakers, key, text):
 
 @pytest.mark.parametrize("secret", ["5e8b2f00a1c4d97e5e8b2f00a1c4d97e", "correct horse battery"])
 def test_a_secret_in_the_place_of_its_file_is_not_repeated(trials, speakers, secret):
-    with pytest.raises(ConfigError, match="key: names no file") as caught:
+    with pytest.raises(ConfigError, match="key: does not name a file") as caught:
         pv.count({"S": trials}, speakers=speakers, key=secret, blocks=2, **OPTIONS)
     assert secret not in str(caught.value)
 

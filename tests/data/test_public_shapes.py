@@ -423,7 +423,7 @@ def test_unnamed_files_without_a_common_trial_are_asked_about(printed):
     assert "3 systems" in several
     assert "2 systems" in printed("part0.csv", "part1.csv")
     assert "4 systems" in printed("part0.csv", "part1.csv", "part2.csv", "scores.csv")
-    assert "names no file" in printed("S=nothing*.csv")
+    assert "matches no file" in printed("S=nothing*.csv")
     assert "is given twice for 'S'" in printed("S=part0.csv", "S=./part0.csv")
 
 

@@ -604,7 +604,7 @@ def test_a_decoder_that_crashes_or_never_ends_is_a_status(folder, crashing, tmp_
 
 
 def test_a_system_that_ends_its_process_or_raises_is_one_sentence(folder, crashing, tmp_path):
-    with pytest.raises(DataError, match=r"a worker process ended, .* \(SIGKILL\); if memory"):
+    with pytest.raises(DataError, match=r"a worker process ended for .* \(SIGKILL\); if memory"):
         embed(folder, crashing.dies, tmp_path / "out", workers=1)
     with pytest.raises(
         DataError, match=r"small: raised ValueError for 30 recordings.*: cannot; check"

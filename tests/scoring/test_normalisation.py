@@ -98,7 +98,7 @@ def test_a_recording_is_no_stranger_to_itself(pairs, embedded, tmp_path, scored)
 def test_options_that_do_not_fit_are_refused(pairs, embedded, cohort, scored):
     for options, words in (
         ({"as_norm": cohort, "s_norm": cohort}, "contradict each other"),
-        ({"top": 3}, "top is of as_norm"),
+        ({"top": 3}, "top applies only to as_norm"),
         (
             {"as_norm": cohort, "top": 21},
             "the cohort has 20 recordings; give a number from 2 to 20",

@@ -155,10 +155,10 @@ def _mismatch_error(
     """Return the error of shards that do not add up to their list."""
     if twice is None:
         msg = (
-            f"{plan.folder}: the shards and their files have different numbers of trials "
-            f"({n_counted:,} and {n_in_files:,})"
+            f"{plan.folder}: the shards do not match their files (trials in the shards: "
+            f"{n_counted:,}; in the files: {n_in_files:,})"
         )
-        hint = "remove the shards, and run the plan again"
+        hint = "remove the shards, and run them again"
         return DataError(msg, hint)
     pair, first_place, second_place = twice
     rows = pair_location(first_place.path, first_place.row, second_place.path, second_place.row)

@@ -59,7 +59,7 @@ def test_what_cannot_be_written_is_a_sentence(unsure, tmp_path):
     (tmp_path / "file").write_text("x")
     for path, message in (
         (tmp_path, "is a folder; name a file"),
-        ("", "names no file"),
+        ("", "the file name is empty"),
         (tmp_path / "no" / "a.md", "does not exist"),
         (tmp_path / "file" / "a.md", "does not exist"),
         (tmp_path / ("n" * 300 + ".md"), "path is '.*'; give the name of a file"),

@@ -133,7 +133,7 @@ def test_a_speaker_alone_in_a_group_takes_no_part():
     [
         ({}, "give one of trials"),
         ({"trials": 9, "per_cell": 9}, "one of trials"),
-        ({"trials": 3}, "trials=3: there are 4 cells; give at least one trial per cell"),
+        ({"trials": 3}, "trials=3: fewer than the 4 cells; give at least one trial per cell"),
         ({"per_cell": 0}, "per_cell is 0"),
         ({"per_cell": 1, "targets": -1}, "targets is -1"),
     ],
