@@ -345,7 +345,7 @@ def test_columns_of_either_file(read, csv, rows, check_same_trials, write):
     assert by_content.n_trials == len(rows)
     assert by_content.provenance[1]["by_content"] == ["enrol", "test", "label"]
     unlike = write("t.csv", csv([(f"p{n}", f"q{n}", str(n)) for n in range(3)], header="u1,u2,y"))
-    with pytest.raises(DataError, match=r"t.csv: the columns 'u1', 'u2', 'y' have no known names"):
+    with pytest.raises(DataError, match=r"t.csv: the column names 'u1', 'u2', 'y' are not known"):
         read(scores, trials=unlike, columns={"score": "z"})
     write("t.csv", csv([(*row[:2], row[3]) for row in rows], header="u1,u2,y"))
     with pytest.raises(DataError, match=r"scores.csv and t.csv: none has a column 'w' for label"):

@@ -222,7 +222,7 @@ def _read_header(file: Path | io.BytesIO, name: str, kind: str) -> tuple[dict[st
     if len(keys) > 1:
         raise damaged_file_error(name, "its metadata belong to two versions", kind)
     if not isinstance(header, dict):
-        raise damaged_file_error(name, "its metadata is not an object", kind)
+        raise damaged_file_error(name, "its metadata are not an object", kind)
     version = header.get(keys[0])
     is_first_version = version == counts_file_v1.VERSION
     if not is_first_version and (version != VERSION or keys[0] != KEY):

@@ -48,7 +48,7 @@ thresholds:
 """
 _VERSION_KEY, _SELECTION_KEY = "parivox-thresholds", "found"
 _KEYS = (_VERSION_KEY, "by", "side", "common", "unknown", "thresholds", _SELECTION_KEY)
-_HINT = "parivox thresholds --example prints one"
+_HINT = "print a template with parivox thresholds --example"
 _FIRST_LINE = EXAMPLE.partition("\n")[0]
 
 

@@ -573,7 +573,7 @@ def _aligned_by_name(several_counts: Sequence[SpeakerCounts]) -> list[SpeakerCou
             if set(counts.sites) & set(compared.sites) and counts.names != compared.names:
                 msg = (
                     f"{counts.name} and {compared.name}: contain blocks of different speakers "
-                    "made with one key, so a speaker in both would count twice"
+                    "made with one key, so a speaker in both would count as two speakers"
                 )
                 hint = (
                     "count the trials of "

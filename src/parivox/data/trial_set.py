@@ -483,7 +483,10 @@ class TrialSet:
         for grouping in groupings:
             for value in values[grouping.name]:
                 if value not in grouping.groups:
-                    msg = f"--only {grouping.name}={value}: {name_hint(value, grouping.groups)}"
+                    msg = (
+                        f"--only {grouping.name}={value}: value not found; "
+                        f"{name_hint(value, grouping.groups)}"
+                    )
                     raise ConfigError(msg)
             codes = [i for i, group in enumerate(grouping.groups) if group in values[grouping.name]]
             coders.append((self.side_coder(grouping), codes))

@@ -204,7 +204,7 @@ def pilot_groups(table: Table, options: PlanOptions) -> Iterator[tuple[Row, Pilo
         if row["metric"] in SIDES and (row["group"] != "pooled" or row["grouping"] == "all")
     ]
     if not any(row["deff"] is not None or row["metric"] in options.icc for row in rows):
-        msg = "the pilot has no design effects: it was made with --no-intervals, or has no errors"
+        msg = "the pilot has no design effects, as in audits with --no-intervals or without errors"
         hint = "audit again with intervals, or give --icc, for example --icc fnr=0.1"
         raise DataError(msg, hint)
     chosen_points = _nearest_operating_points(rows, options.target_fpr)

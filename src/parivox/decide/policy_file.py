@@ -56,7 +56,7 @@ _VERSION_KEY = "parivox-policy"
 _KEYS = (_VERSION_KEY, "conditions", "accept")
 _CONDITION_KEYS = ("name", "rate", "at-most", "not", "than", "by", "groups", "at", "system")
 _ACCEPTANCE_KEYS = ("condition", "groups", "reason", "until")
-_HINT = "parivox gate --example prints one"
+_HINT = "print a template with parivox gate --example"
 
 
 @dataclass(frozen=True)

@@ -185,7 +185,7 @@ def gate(
     judged_audit, rules = loaded_audit(audit), read_policy(policy)
     baseline_audit = None if baseline is None else loaded_audit(baseline)
     if not judged_audit.record["options"]["intervals"] or not len(judged_audit.verdicts):
-        msg = "the audit has no verdicts: it was made with --no-intervals or from counts"
+        msg = "the audit has no verdicts, as in audits with --no-intervals or from counts"
         hint = "audit the scores again with intervals"
         raise DataError(msg, hint)
     judge = _Judge(judged_audit, rules, baseline_audit)

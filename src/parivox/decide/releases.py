@@ -216,7 +216,7 @@ class _Release(NamedTuple):
         """Raises DataError if it has no intervals."""
         audit = loaded_audit(source)
         if not audit.record["options"]["intervals"] or not len(audit.verdicts):
-            msg = f"{name}: has no intervals: it was made with --no-intervals or from counts"
+            msg = f"{name}: has no intervals, as in audits with --no-intervals or from counts"
             hint = "audit the scores again with intervals"
             raise DataError(msg, hint)
         return cls(name, audit)

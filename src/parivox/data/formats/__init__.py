@@ -247,7 +247,7 @@ def _unknown_format_error(content: SourceBytes, columns: RequestedColumns) -> Da
         return needs_gallery_error(content.name)
     names_text = ", ".join(repr(name[:40]) for name in names[:8])
     if lines.has_unknown_header:
-        msg = f"{content.name}: the columns {names_text} have no known names"
+        msg = f"{content.name}: the column names {names_text} are not known"
         hint = "name the columns with --columns enrol=...,test=...,score=...,label=..."
         return DataError(msg, hint)
     deviation = _first_deviating_line(content.head)
