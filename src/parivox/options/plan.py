@@ -155,7 +155,7 @@ class PlanOptions(CommandOptions):
         super().__post_init__()
         if self.target_fpr is not None and self.rate.get("fpr", self.target_fpr) != self.target_fpr:
             msg = "--target-fpr and --rate fpr are different"
-            hint = "give True or False"
+            hint = "give one of them"
             raise ConfigError(msg, hint)
 
     def planned(self, metric: str) -> float | None:

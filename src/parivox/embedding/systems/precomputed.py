@@ -261,7 +261,7 @@ def _read_folder(path: Path) -> tuple[Sequence[Any], Any]:
     if not files or (path / "store.json").is_file():
         fault = "contains no .scp and no .npy" if not files else "was made by parivox embed"
         msg = f"{path}: {fault}"
-        hint = "give this folder to parivox score, or name files of embeddings"
+        hint = "give parivox score a folder made by parivox embed, or files of embeddings"
         raise DataError(msg, hint)
     ids = [file.relative_to(path).with_suffix("").as_posix() for file in files]
     return ids, [_read_array(file) for file in files]
