@@ -22,8 +22,8 @@ READERS = {
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "says nothing|is not a"),
-        (b"# a remark\n", "says nothing|is not a"),
+        (b"", "contains n|is not a"),
+        (b"# a remark\n", "contains n|is not a"),
         (b"by: \x02\xe9\n", "is not text; "),
         (b"by: [a\n", "line 2: is not YAML"),
         (b"notes: " + b"x" * MAX_BYTES, "is larger than 1 MiB, so it is not {kind}; name another"),

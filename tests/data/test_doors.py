@@ -215,7 +215,8 @@ def test_ids_cut_to_their_speakers_are_told_without_whole_ones(write, pattern):
     scores = [f"{e} {t} {int(y)} {n / 8}" for n, (e, t, y) in enumerate(rows)]
     message = refused(write("scores", lines(scores)))
     assert (
-        "144 of 144 rows contradict others, as where ids are cut at the first full stop" in message
+        "144 of 144 rows contradict others, as if ids had been cut at the first full stop"
+        in message
     )
     assert "--conflicts" not in message
     once = dict(zip([row[:2] for row in rows], scores, strict=True)).values()
@@ -266,7 +267,7 @@ def test_ids_cut_within_a_name_are_told_from_whole_ones(write, cut, message):
 
 def test_speakers_cut_within_their_names_are_told_from_whole_ones(write):
     scores = write("scores", "s s 0.37\n")
-    with pytest.raises(ParivoxError, match=r"\('s' is 's.0'\), as SpeechBrain cuts ids"):
+    with pytest.raises(ParivoxError, match=r"\('s' is 's.0'\), as in output of SpeechBrain"):
         pv.audit(scores, speakers={"speaker": ["s.0", "s.1"], "gender": ["f", "m"]}, by="gender")
 
 

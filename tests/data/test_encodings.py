@@ -295,7 +295,7 @@ def test_every_command_takes_an_encoding_and_tells_a_guess(write, tmp_path, caps
 
 @pytest.mark.parametrize("name", ["latin-99", "hex", "rot13", "undefined", "", "a\0b"])
 def test_what_is_no_encoding_is_refused(name):
-    with pytest.raises(ConfigError, match=r"^encoding=.* is not an encoding of text that Python"):
+    with pytest.raises(ConfigError, match=r"^encoding=.* is not a text encoding that Python"):
         pv.inspect({"id": ["a"]}, encoding=name)
 
 

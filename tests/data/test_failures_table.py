@@ -83,8 +83,11 @@ def test_any_kind_of_file(write, tmp_path, kind):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("recording,reason\na/1,short\n", "f.csv: has no column 'stage' but 'recording', 'reason'"),
-        ("person,stage\na,enrol\n", "f.csv: has no column 'recording' but 'person', 'stage'"),
+        (
+            "recording,reason\na/1,short\n",
+            "f.csv: has no column 'stage' (found: 'recording', 'reason')",
+        ),
+        ("person,stage\na,enrol\n", "f.csv: has no column 'recording' (found: 'person', 'stage')"),
         ("recording,stage\n,enrol\n", "f.csv, row 2, column 'recording': is empty; give the id"),
         (
             "recording,stage\na/1,enrol\na/2,\n",

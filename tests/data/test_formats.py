@@ -262,7 +262,7 @@ def test_a_format_that_the_user_names(read):
 )
 def test_detection(write, text, kind):
     wrong = (
-        r"no known trial columns|no known names|may be label|is empty|nothing else|"
+        r"no known trial columns|names .* are not known|may be label|is empty|only a header|"
         r"not match the rows"
     )
     with contextlib.nullcontext() if kind else pytest.raises(DataError, match=wrong):
@@ -583,7 +583,7 @@ def test_a_bad_side_of_a_key(read, write):
 def test_a_key_of_other_sides_meets_nothing(read, write):
     key = write("key.csv", "model,segment,side,targettype\na/1,b/2,b,nontarget\n")
     with pytest.raises(
-        DataError, match=r"no trial is left .*\(a/1, a/2:b\) but key.csv contains \(a/1"
+        DataError, match=r"no trials are left .*\(a/1, a/2:b\) but key.csv contains \(a/1"
     ):
         read(SIDED, trials=key)
 

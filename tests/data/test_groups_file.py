@@ -44,9 +44,9 @@ ACCEPTED = [
     "groups:\n  gender:\n    women: >\n      f\n",
 ]
 REFUSED_BY_FORM = {
-    "": "says nothing; write 'groups:'",
-    "# a remark\n": "says nothing",
-    "{}": "says nothing",
+    "": "contains neither groups nor groupings; write 'groups:'",
+    "# a remark\n": "contains neither groups nor groupings",
+    "{}": "contains neither groups nor groupings",
     "by:\n": "line 1: by is empty",
     "by: []\n": "line 1: by is empty",
     "by: [a, ' ']\n": "line 1: by is empty, or contains an empty text",
@@ -56,10 +56,10 @@ REFUSED_BY_FORM = {
     "# first\n\nreferences: x\n": "line 3: 'references' is not known; did you mean 'reference'?",
     "attributes: x\n": "available: by, within, reference, groups, others",
     "- a\n": "line 1: the file is a list; write lines such as 'by: gender'",
-    "gender\n": "line 1: the file is one text",
+    "gender\n": "line 1: the file is a single text",
     "groups:\n": "line 1: groups is empty; write lines such as 'gender: [f, m]'",
     "groups: [gender]\n": "groups is a list",
-    "groups:\n  gender: f\n": "line 2: groups of gender is one text",
+    "groups:\n  gender: f\n": "line 2: groups of gender is a single text",
     "groups:\n  gender:\n": "line 2: groups of gender is empty",
     "groups:\n  gender: {}\n": "groups of gender is empty",
     "groups:\n  gender:\n    women:\n": "line 3: group 'women' is empty",
@@ -67,7 +67,7 @@ REFUSED_BY_FORM = {
     "groups:\n  gender:\n    '': f\n": "line 3: groups of gender contains an entry without a name",
     "groups:\n  gender:\n    women: [f, f]\n": "line 3: group 'women' names 'f' twice",
     "groups:\n  gender: [f, f]\n": "line 2: groups of gender names 'f' twice",
-    "groups: {g: [a]}\nothers: keep\n": "line 2: others is one text; write lines such as",
+    "groups: {g: [a]}\nothers: keep\n": "line 2: others is a single text; write lines such as",
     "groups: {g: [a]}\nothers: {g: [keep]}\n": "line 2: 'others' of 'g' is not text",
     "groups: {g: [a]}\nothers: {g: }\n": "line 2: 'others' of 'g' is not text",
 }
@@ -275,7 +275,7 @@ def test_python_mappings_are_refused_as_files_are():
         read_groups_file({"groups": {"g": {1: "a", "1": "b"}}})
     endless = []
     endless.append(endless)
-    with pytest.raises(ConfigError, match="more than 4 deep"):
+    with pytest.raises(ConfigError, match="more than 4 levels deep"):
         read_groups_file({"by": endless})
     for source in (7, ["gender"]):
         with pytest.raises(ConfigError, match="is not a groups file"):

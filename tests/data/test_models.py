@@ -310,7 +310,7 @@ def test_models_without_speakers_take_those_with_which_their_recordings_begin(re
         (
             "m1,s1\nm1,s3\n",
             SEGMENTS,
-            "m.csv, rows 2 and 3: model 'm1' has recordings of the speakers 'a' and 'b'; a model",
+            "m.csv, rows 2 and 3: model 'm1' has recordings of the speakers 'a' and 'b'; correct",
         ),
     ],
 )

@@ -60,8 +60,8 @@ def test_of_two_columns_that_cover_alike_none_is_taken(read, numbered, write):
     path = write("people.csv", "Nr.,who,sex\n0,2,f\n1,3,f\n2,0,m\n3,1,m\n")
     with pytest.raises(
         DataError,
-        match=r"people.csv: columns 'Nr.' and 'who' may both be the ids of the speakers \(they "
-        r"contain 4 and 4 of 4 that are needed\); name the right one with id, or call it 'speaker'",
+        match=r"people.csv: columns 'Nr.' and 'who' may both be the speaker ids \(they "
+        r"contain 4 and 4 of the 4 required ids\); choose one with id, or name it 'speaker'",
     ):
         read(numbered, people=read_speakers(path))
     read(numbered, people=read_speakers(path, id="who"))

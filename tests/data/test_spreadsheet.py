@@ -306,7 +306,9 @@ def test_a_workbook_without_openpyxl_is_told_apart_from_what_is_none(write, monk
         packed({"mimetype": mimetype}): r"p: is an OpenDocument file \(.ods\); save it as XLSX or",
         packed({"xl/workbook.bin": ""}): r"p: is a binary workbook \(.xlsb\); save it as XLSX or C",
         packed({"a.csv": "id"}): "p: is a zip archive without a workbook; unpack it and give the",
-        packed({"xl/workbook.xml": strict}): "p: is a workbook in strict Open XML; save it as XLSX",
+        packed(
+            {"xl/workbook.xml": strict}
+        ): "p: is a workbook in strict Open XML; save it as ordinary",
     }.items():
         with pytest.raises(DataError, match=match):
             read_table(write("p", data), "speakers")

@@ -31,11 +31,11 @@ def test_a_table_of_utterances(read, write, count):
     [
         (
             "utt,spk\nu1,a\nu2,a\n",
-            r"1 of 3 utterance ids \('v1'\) are not in u.csv; add them to it",
+            r"1 of 3 utterance ids \('v1'\) are not in u.csv; add these ids",
         ),
         (
             "utt,spk\nu1,a\nu2,a\nv1,z\n",
-            r"u.csv: 1 of 2 speakers \('z'\) are not in speakers.csv; add them",
+            r"u.csv: 1 of 2 speakers \('z'\) are not in speakers.csv; add the speakers",
         ),
         ("utt,spk\nu1,a\nu1,b\n", "rows 2 and 3: utterance 'u1' has the speakers 'a' and 'b'"),
         ("utt,spk\nu1,\n", "row 2, column 'spk': is empty"),
@@ -56,7 +56,9 @@ def test_bad_tables_of_utterances(read, write, table, match):
 
 def test_a_table_that_was_given_without_speakers_is_named(write):
     table = write("segments.csv", "segment,language\nx,en\ny,en\n")
-    with pytest.raises(DataError, match=r"name no speaker; give segments.csv a column 'speaker'"):
+    with pytest.raises(
+        DataError, match=r"do not contain a speaker; give segments.csv a column 'speaker'"
+    ):
         pv.audit({"enrol": ["x"], "test": ["y"], "score": [1.0]}, utterances=table, by="language")
 
 
@@ -150,7 +152,7 @@ def test_rows_that_repeat_an_utterance_are_counted(read, write, count):
 
 def test_columns_without_a_name_are_told_as_such():
     table = pl.DataFrame({"row": [1], "": ["x"], "who": ["a"]})
-    with pytest.raises(DataError, match="has no column 'utterance' but one without a name, 'who'"):
+    with pytest.raises(DataError, match="no column 'utterance' .found: one without a name, 'who'"):
         find_column(table, "utterance", ("utterance",), "t.csv")
 
 
@@ -191,7 +193,7 @@ def test_the_file_that_holds_an_unknown_speaker_is_blamed(read, write):
 
 def test_a_table_without_a_header(read, csv, rows, write):
     people = read_speakers(write("bare.csv", "a,f\nb,m\nc,f\n"))
-    with pytest.raises(DataError, match=r"bare.csv: has no header: its first row contains"):
+    with pytest.raises(DataError, match=r"bare.csv: has no header: the first row contains"):
         read(csv(rows), people=people)
 
 

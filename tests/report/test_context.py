@@ -67,7 +67,7 @@ def test_a_mapping_is_a_context_whose_hash_does_not_depend_on_its_order():
         ),
         ({"purpose": ["a", "b"]}, "purpose is a list; write it as one text"),
         ({"purpose": {"a": "b"}}, "purpose is a mapping; write it as one text"),
-        ({}, "context: says nothing"),
+        ({}, "context: contains no entries"),
         (["purpose"], "a list is not a context file"),
     ],
 )

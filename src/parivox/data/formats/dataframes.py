@@ -250,7 +250,7 @@ def dataframe_from(source: Any, name: str) -> pl.DataFrame:
         raise
     # rows of any library are made only now, which may fail with any error of that library
     except (Exception, pl.exceptions.PanicException) as error:
-        msg = f"{name}: cannot be read as columns of one length ({error_summary(error)})"
+        msg = f"{name}: cannot be read as columns of the same length ({error_summary(error)})"
         raise DataError(msg) from error
     if frame is not None:
         return frame
