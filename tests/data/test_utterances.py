@@ -152,7 +152,7 @@ def test_rows_that_repeat_an_utterance_are_counted(read, write, count):
 
 def test_columns_without_a_name_are_told_as_such():
     table = pl.DataFrame({"row": [1], "": ["x"], "who": ["a"]})
-    with pytest.raises(DataError, match="no column 'utterance' .found: one without a name, 'who'"):
+    with pytest.raises(DataError, match=r"no column 'utterance' .found: one without a name, 'who'"):
         find_column(table, "utterance", ("utterance",), "t.csv")
 
 
