@@ -152,9 +152,9 @@ def test_a_cluster_without_what_is_needed_is_said_after_a_while():
     assert Cluster("head:1")._free_slots(Ray(CPU=8.0), 0.0) == 8
     assert Cluster("head:1", gpus=1)._free_slots(Ray(CPU=8.0, GPU=2.0), 0.0) == 2
     assert Cluster("head:1", gpus=1)._free_slots(Ray(CPU=8.0), now) == 1  # one may come
-    with pytest.raises(ConfigError, match="no node has a GPU, which device cuda needs; add one"):
+    with pytest.raises(ConfigError, match="no node has a GPU, which device cuda needs; add such"):
         Cluster("head:1", gpus=1)._free_slots(Ray(CPU=8.0), now - 100)
-    with pytest.raises(ConfigError, match="head:1: no node has a processor; add one"):
+    with pytest.raises(ConfigError, match="head:1: no node has a processor; add such"):
         Cluster("head:1")._free_slots(Ray(), now - 100)
 
 

@@ -493,7 +493,7 @@ def test_trials_that_differ_from_a_list_by_their_endings(folder, write):
     inspection = inspect(folder / "scores.csv", path)
     assert [(join.met, join.count) for join in inspection.joins] == [(0, 4), (0, 4)]
     assert "endings" in inspection.joins[0].pattern
-    assert "no trial is left" in inspection.problems[0]
+    assert "no trials are left" in inspection.problems[0]
 
 
 def test_a_list_of_which_some_trials_have_no_score(folder, write):

@@ -251,7 +251,7 @@ def test_lists_beyond_memory_and_counts_are_refused(shifted, tmp_path, monkeypat
         find(tmp_path / "some.counts", by="gender")
     for most in ("IN_MEMORY_TRIALS", "SHARD_TRIALS"):
         monkeypatch.setattr(f"parivox.data.trial_shards.{most}", 100)
-    with pytest.raises(pv.ConfigError, match=r"2,130 trials are too many to fit in memory; take"):
+    with pytest.raises(pv.ConfigError, match=r"2,130 trials are too many to fit in memory; use"):
         find(trials, speakers=speakers, **OPTIONS)
 
 

@@ -80,7 +80,7 @@ def test_what_is_accepted_ends(tmp_path):
             "only fnr and fpr can have a limit on their ratio",
         ),
         (policy(CONDITION | {"groups": ["f", "f"]}), "groups names 'f' twice; name it once"),
-        (policy(CONDITION, CONDITION | {"at-most": "3%"}), "is the name of two conditions"),
+        (policy(CONDITION, CONDITION | {"at-most": "3%"}), "two conditions have the name"),
         (
             policy(CONDITION, CONDITION | {"name": "b", "at-most": "3%"}),
             "contradict each other",

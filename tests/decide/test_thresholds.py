@@ -223,7 +223,7 @@ def test_scores_without_the_shift_do_at_one_threshold_what_groups_do_at_their_ow
         ({"aim": "eer"}, r"^aim='eer' is not known; write fpr=X"),
         ({"aim": "fpr=2"}, "the rate must be between 0 and 1"),
         ({"by": ["gender", "gender"]}, "by names 'gender' twice"),
-        ({"by": None}, "by names no grouping; name a file, for example by='gender'"),
+        ({"by": None}, "by names no grouping; name one, for example by='gender'"),
         ({"side": "both"}, "side='both' is not known; choose from enrol, test"),
         ({"folds": 2}, "folds is 2; give a whole number from 4 to 12"),
         ({"aim": "fpr=0.0001"}, r"is below one error in \d+ trials\); give trials of more"),

@@ -380,7 +380,9 @@ def test_a_test_list_that_the_user_brings_is_counted(bt4vt_data, tmp_path):
 
 
 def test_other_data_are_refused(bt4vt_data, tmp_path):
-    with pytest.raises(pv.DataError, match=r"has no resnetse34v2_H-eval_scores\.csv; pip install"):
+    with pytest.raises(
+        pv.DataError, match=r"has no resnetse34v2_H-eval_scores\.csv; run pip install"
+    ):
         pv.papers.run("001", table="4", data=tmp_path)
     for name in ("resnetse34v2_H-eval_scores.csv", "resnetse34l_H-eval_scores.csv"):
         (tmp_path / name).symlink_to(bt4vt_data / name)

@@ -205,7 +205,7 @@ def _line(name: str, subject: str, document: Any, method: str) -> Line:
     if rises and x.size and method == "isotonic":
         return Isotonic(x, y)
     expected = (
-        "two numbers, slope above 0" if is_logistic else ("increasing lists of the same length")
+        "two numbers, slope above 0" if is_logistic else "increasing lists of the same length"
     )
     msg = f"{name}: the calibrator {subject} is not {x_key} and {y_key}: {expected}"
     raise ConfigError(msg, _HINT)

@@ -44,7 +44,7 @@ def check_groups(groups: ArrayLike, n_trials: int, known_groups: Sequence[str]) 
     """Refuse groups that are not one for each trial, or not known; None stands for unknown."""
     names = np.asarray(groups, dtype=object)
     if names.shape != (n_trials,):
-        msg = f"groups: {names.size} values for {n_trials} scores"
+        msg = f"groups and scores have different lengths ({names.size} and {n_trials})"
         hint = "give one group for each score"
         raise DataError(msg, hint)
     known_names = [name for name in known_groups if name != EVERYONE]
