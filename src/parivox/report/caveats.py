@@ -145,7 +145,7 @@ def thresholds_set_on_audited_trials(audit: Audit) -> Iterator[Caveat]:
     """Yield that thresholds were set on the audited trials, if they were."""
     if SAME_TRIALS in findings.threshold_sources(audit):
         yield Caveat(
-            "thresholds set on the audited trials (error rates on others may differ)",
+            "thresholds set on the audited trials (error rates on other trials may differ)",
             "The thresholds were set on the audited trials. On other trials the same thresholds "
             "may give other error rates, and deployed thresholds may differ from these thresholds",
             "points",
@@ -227,7 +227,7 @@ def trials_that_differ_between_groups(audit: Audit) -> Iterator[Caveat]:
             yield Caveat(
                 f"{rates} of groups may not be comparable: {sentence}",
                 f"The trials differ between groups ({', '.join(names)}): {sentence}. Part of a "
-                f"difference in {errors} may be due to this",
+                f"difference in {errors} may be due to this difference between trials",
                 "list",
             )
 
@@ -350,8 +350,8 @@ def acquisition_failures_not_supplied(audit: Audit) -> Iterator[Caveat]:
     if not len(audit.groups.subset(metric="fta")):
         yield Caveat(
             "acquisition failures (unusable recordings) not supplied and so not counted",
-            "Failures to enrol and to acquire were not supplied (--failures). If there were any, "
-            "speakers are rejected more often than the FNR shows",
+            "Failures to enrol and to acquire were not supplied (--failures). If there were such "
+            "failures, speakers are rejected more often than the FNR shows",
             "failures",
         )
 
@@ -362,13 +362,15 @@ def tested_attacks(audit: Audit) -> Iterator[Caveat]:
         n_attacks = len(audit.record.get("attacks", ()))
         few_attacks = ""
         if 0 < n_attacks < MIN_ATTACKS:
-            few_attacks = f" ({count_of(n_attacks, 'attack')}: no statement about other attacks)"
+            few_attacks = (
+                f" ({count_of(n_attacks, 'attack')}: too few for a statement about other attacks)"
+            )
         yield Caveat(
             f"spoof accepts hold for the attacks of this list only{few_attacks}",
-            "Spoof accepts (SFAR) are for the attacks of this list. Other attacks may be accepted "
-            "more often, and how often attacks occur in use is unknown. A difference between "
-            "groups may be one between the spoofed recordings. FDR, IR and GARBE do not include "
-            "spoof accepts",
+            "Spoof accepts (SFAR) are for the attacks of this list. Other attacks may be "
+            "accepted more often, and how often attacks occur in use is unknown. A difference "
+            "between groups may be due to differences between the spoofed recordings. FDR, IR "
+            "and GARBE do not include spoof accepts",
             "attacks" if n_attacks else "groups",
         )
 

@@ -197,8 +197,8 @@ _DATA_LIMITATIONS = {
     "searches_without_candidates": (
         "{searches} without candidates",
         (
-            "{searches} returned no list: missed if mated, no false positive if non-mated. So "
-            "failures lower the FPIR"
+            "{searches} returned no list. Such a search counts as a miss if it is mated, and not "
+            "as a false positive if it is non-mated, so failures lower the FPIR"
         ),
     ),
     "searches_of_unknown_speakers": (
@@ -215,8 +215,8 @@ _DATA_LIMITATIONS = {
     "mates_in_ties": (
         "{ties} at the rank of the person sought",
         (
-            "In {mated} another person has the same score as the one sought. The other person "
-            "counts as the first"
+            "In {mated} another person has the same score as the one sought. The other person is "
+            "ranked first"
         ),
     ),
     "few_false_positives_expected": (
@@ -248,22 +248,22 @@ def limitations(audit: Audit) -> Iterator[tuple[str, str, str]]:
     """Yield what limits the results: in a few words, in a sentence, and the section."""
     sizes, persons = conditions(audit)["gallery_sizes"], gallery_text(audit)
     sentence = (
-        "False positive identifications grow with the number of enrolled persons. These rates are "
-        f"for {persons}, and say nothing about a longer list or about other persons"
+        "False positive identifications grow with the number of enrolled persons. These rates "
+        f"are for {persons}, and do not hold for a longer list or for other persons"
     )
     yield f"rates hold for {persons} only", sentence, "gallery"
     if len(sizes) > 1 and max(sizes) > min(sizes):
         words = f"gallery sizes differ ({min(sizes)} to {max(sizes)})"
         sentence = (
-            f"{capitalised(words)}, so that a difference in false positive identifications may be "
-            "one of the galleries"
+            f"{capitalised(words)}, so a difference in false positive identifications may be due "
+            "to gallery size"
         )
         yield words, sentence, "gallery"
     points = (row for row in audit.operating_points if not row["reason"])
     if any(_point_as_given(row).partition("=")[0] in SEARCH_ERRORS for row in points):
         sentence = (
-            "The threshold was set on the audited searches. On other searches it may give other "
-            "error rates"
+            "The threshold was set on the audited searches. On other searches, this threshold "
+            "may give other error rates"
         )
         yield "threshold set on the audited searches", sentence, "gallery"
     for item, (short, sentence) in _DATA_LIMITATIONS.items():
@@ -277,7 +277,7 @@ def limitations(audit: Audit) -> Iterator[tuple[str, str, str]]:
             share = percent((rate["errors"] - row["errors"]) / rate["errors"])
             sentence = (
                 f"At {row['operating_point']}, {share} of the false positive identifications "
-                "return one and the same person only. Some voices resemble many; this says "
+                "return only this one person. Some voices resemble many others; the result says "
                 "nothing else about the person"
             )
             yield "false positives depend on one enrolled person", sentence, "named"
