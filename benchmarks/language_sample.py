@@ -52,8 +52,12 @@ _BLOCK_TAGS = (
 )
 _NUMBERS_AND_GROUPS = re.compile(r"[\d.,%\[\]]+|\b[fm]\+\w+|\bV2\b|\bL\b")
 _HELP_ENTRY = re.compile(r"\s{2,4}\S.*?\s{2,}(?=\S)|\s{2,4}\S+$")
-_FULL_LINE = 76
-"""Letters of a line from which on the next one continues its sentence."""
+_OPTION_OR_COMMAND = re.compile(r"\s{4}|\s+-|\s+[A-Z]{3}")
+"""Starts of help entries, whose names are left out; other labels belong to their sentence."""
+_TABLE_ROW = re.compile(r"\s+[\d,]+\s{2,}\S")
+_TABLE_HEAD = re.compile(r"(?m)^.*\n\s*─+$")
+_LINE_WIDTH, _HELP_WIDTH = 80, 78
+"""Columns that lines are wrapped to, those of help texts before others."""
 
 
 def sentences(block: str) -> Iterator[str]:
@@ -85,7 +89,7 @@ def sentences_of_markdown(text: str) -> Iterator[str]:
 
 def sentences_of_report(text: str) -> Iterator[str]:
     """Yield the sentences of an HTML report; those that differ in numbers or groups alone, once."""
-    text = re.sub(r"(?s)<(script|style|svg|pre|code)\b.*?</\1>", " ", text)
+    text = re.sub(r"(?s)<(script|style|svg|pre)\b.*?</\1>", " ", text)
     text = re.sub(rf"</?({_BLOCK_TAGS})\b[^>]*>", "\n\n", text)
     text = html.unescape(re.sub(r"<[^>]+>", "", text))
     templates: set[str] = set()
@@ -100,33 +104,34 @@ def sentences_of_report(text: str) -> Iterator[str]:
 def sentences_of_terminal(text: str) -> Iterator[str]:
     """Yield the sentences of what commands print; wrapped lines are joined, examples left out."""
     blocks, previous_line, is_example = [""], "", False
-    for printed_line in text.splitlines():
-        line = printed_line
+    for printed_line in _TABLE_HEAD.sub("", text).splitlines():
+        line = re.sub(r"^# ", "", printed_line)
         if not line.startswith(" "):
             is_example = line.startswith(("examples:", "usage:"))
         if is_example or re.search(r"parivox \w+ .*(--|\.csv)", line):
             line = previous_line = ""
-        help_entry = _HELP_ENTRY.match(line)
-        is_indented = line.startswith("  ") and not line.startswith("      ")
-        is_after_short_line = (
-            len(previous_line.rstrip()) < _FULL_LINE and re.match(r"\S", line) is not None
-        )
-        starts_block = (
-            not line.strip()
-            or help_entry is not None
-            or is_indented
-            or line.startswith("parivox: ")
-            or previous_line.rstrip().endswith(":")
-            or is_after_short_line
-        )
-        words = line[help_entry.end() :] if help_entry else line
-        if starts_block:
-            blocks.append(words)
+        if _is_continuation(line, previous_line):
+            blocks[-1] += f" {line.strip()}"
         else:
-            blocks[-1] += f" {words.strip()}"
+            help_entry = _OPTION_OR_COMMAND.match(line) and _HELP_ENTRY.match(line)
+            blocks.append(line[help_entry.end() :] if help_entry else line)
         previous_line = line
     for block in blocks:
-        yield from sentences(block.removeprefix("parivox: error: "))
+        yield from sentences(block.removeprefix("parivox: ").removeprefix("error: "))
+
+
+def _is_continuation(line: str, previous_line: str) -> bool:
+    """Return whether a line continues the sentence of the line before."""
+    if not line.strip() or not previous_line.strip() or line.startswith("parivox: "):
+        return False
+    if line.startswith(" " * 6):
+        return _TABLE_ROW.match(line) is None
+    indents = [len(each) - len(each.lstrip()) for each in (previous_line, line)]
+    if indents[0] != indents[1] or _HELP_ENTRY.match(line):
+        return False
+    first_word = line.strip().split(" ")[0]
+    width = len(previous_line.rstrip())
+    return width <= _LINE_WIDTH and width + 1 + len(first_word) > _HELP_WIDTH
 
 
 def printed_text(words: Sequence[str], folder: Path) -> str:
