@@ -44,7 +44,7 @@ SAMPLE_COMMANDS = (
     ("compare", "AUDIT", "AUDIT"),
     ("context",),
 )
-_ABBREVIATIONS = r"(?<!e\.g\.)(?<!i\.e\.)(?<!cf\.)(?<!vs\.)(?<!Fig\.)(?<!sp\.)"
+_ABBREVIATIONS = r"(?<!e\.g\.)(?<!i\.e\.)(?<!cf\.)(?<!vs\.)(?<!Fig\.)(?<!sp\.)(?<!eq\.)(?<!al\.)"
 _SENTENCE_END = re.compile(_ABBREVIATIONS + r"(?<=[.!?])\s+(?=[A-Z*`\[\"'(<▲▼?0-9])")
 _BLOCK_TAGS = (
     "p|div|h\\d|li|tr|t[dh]|section|details|summary|figcaption|caption|dt|dd|option|label|button"
@@ -54,6 +54,7 @@ _NUMBERS_AND_GROUPS = re.compile(r"[\d.,%\[\]]+|\b[fm]\+\w+|\bV2\b|\bL\b")
 _HELP_ENTRY = re.compile(r"\s{2,4}\S.*?\s{2,}(?=\S)|\s{2,4}\S+$")
 _OPTION_OR_COMMAND = re.compile(r"\s{4}|\s+-|\s+[A-Z]{3}")
 """Starts of help entries, whose names are left out; other labels belong to their sentence."""
+_COMMAND = re.compile(r"\s*(\S+: )*parivox \w+ .*(--|\.csv)")
 _TABLE_ROW = re.compile(r"\s+[\d,]+\s{2,}\S")
 _TABLE_HEAD = re.compile(r"(?m)^.*\n\s*─+$")
 _LINE_WIDTH, _HELP_WIDTH = 80, 78
@@ -90,8 +91,10 @@ def sentences_of_markdown(text: str) -> Iterator[str]:
 def sentences_of_report(text: str) -> Iterator[str]:
     """Yield the sentences of an HTML report; those that differ in numbers or groups alone, once."""
     text = re.sub(r"(?s)<(script|style|svg|pre)\b.*?</\1>", " ", text)
+    # a script fills them
+    text = re.sub(r"<(span|strong)\b[^>]*></\1>", "…", text)
     text = re.sub(rf"</?({_BLOCK_TAGS})\b[^>]*>", "\n\n", text)
-    text = html.unescape(re.sub(r"<[^>]+>", "", text))
+    text = html.unescape(re.sub(r"<[^>]+>", "", text)).replace(" · ", "\n\n")
     templates: set[str] = set()
     for block in re.split(r"\n\s*\n", text):
         for sentence in sentences(block):
@@ -108,7 +111,7 @@ def sentences_of_terminal(text: str) -> Iterator[str]:
         line = re.sub(r"^# ", "", printed_line)
         if not line.startswith(" "):
             is_example = line.startswith(("examples:", "usage:"))
-        if is_example or re.search(r"parivox \w+ .*(--|\.csv)", line):
+        if is_example or _COMMAND.match(line):
             line = previous_line = ""
         if _is_continuation(line, previous_line):
             blocks[-1] += f" {line.strip()}"
@@ -127,7 +130,8 @@ def _is_continuation(line: str, previous_line: str) -> bool:
     if line.startswith(" " * 6):
         return _TABLE_ROW.match(line) is None
     indents = [len(each) - len(each.lstrip()) for each in (previous_line, line)]
-    if indents[0] != indents[1] or _HELP_ENTRY.match(line):
+    has_columns = _HELP_ENTRY.match(line) or re.search(r"\S {2,}\S", previous_line)
+    if indents[0] != indents[1] or has_columns:
         return False
     first_word = line.strip().split(" ")[0]
     width = len(previous_line.rstrip())

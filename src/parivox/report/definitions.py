@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from parivox.auditing import Audit
 
 FAILURE_RULES = {
-    "attempts": "each trial of a failed recording is one attempt, and a rejection",
+    "attempts": "each trial of a failed recording counts as one attempt and as a rejection",
     "shares": (
         "rates of comparisons combined with the shares of failed recordings (ISO/IEC "
         "19795-1): FRR = FTA + (1 - FTA) FNMR, FAR = (1 - FTA) FMR; generalised rates "
@@ -23,8 +23,8 @@ FAILURE_RULES = {
 }
 
 REFERENCES = {
-    "others": "all trials of pooled that are not the group's own",
-    "pooled": "all trials that the grouping and allocation place in some group, together",
+    "others": "all trials of the row pooled except the group's own",
+    "pooled": "all trials that the grouping and allocation assign to a group, taken together",
     "macro": "unweighted mean over the groups",
     "geomean": "geometric mean over the groups",
     "best": "smallest value of the groups",
@@ -39,19 +39,21 @@ ALLOCATIONS = {
 
 ZERO_POLICIES = {
     "none": (
-        "observed rates; a measure that is undefined because of a zero is missing with that reason"
+        "observed rates; a measure that a zero makes undefined is left empty, with the reason"
     ),
     "jeffreys": "(errors + 0.5) / (trials + 1) for every group and the pooled row",
-    "nist": "a zero rate in a denominator is its one-sided 95 % Clopper-Pearson upper bound",
+    "nist": (
+        "a zero rate in a denominator is replaced by its one-sided 95 % Clopper-Pearson upper bound"
+    ),
 }
 
 _INTERVALS = {
     "speakers": (
-        "closed form over speakers. FNR: jackknife variance, leaving out each speaker "
-        "in turn. FPR: the same with both speakers of a trial, minus the variance of "
-        "pairs, which is counted twice, and at least three quarters of the jackknife variance. "
-        "The variance is never below that of independent trials. Limits: the rates from which the "
-        "observed rate is t standard errors away, with an error that grows as [rate (1 - "
+        "closed form over speakers. FNR: jackknife variance, leaving out each speaker in turn. "
+        "FPR: jackknife variance over both speakers of a trial, minus the variance of pairs, "
+        "which would otherwise count twice; at least three quarters of the jackknife variance. "
+        "The variance is never below that of independent trials. Limits: the rates from which "
+        "the observed rate is t standard errors away, with an error that grows as [rate (1 - "
         "rate)]^0.75; with fewer than 5 errors, at least as far as the limits of Clopper and "
         "Pearson"
     ),
@@ -75,12 +77,14 @@ _INTERVALS = {
 
 _THRESHOLDS_OF_RATES = {
     "speakers": (
-        "the threshold treated as fixed; if it was set on the audited trials, limits "
-        "and se of all and pooled use the variance of the rate over replicates that "
-        "set it again (note). For the rate that defines the operating point and, without "
-        "replicates, for all rates, the threshold is treated as fixed"
+        "the threshold is treated as fixed. If the threshold was set on the audited trials, "
+        "limits and se of the rows all and pooled use the variance of the rate over replicates "
+        "in which the threshold is set again (see note). For the rate that defines the operating "
+        "point and, without replicates, for all rates, the threshold is treated as fixed"
     ),
-    "bootstrap": ("the threshold of each replicate, if it was set on the audited trials"),
+    "bootstrap": (
+        "the threshold of each replicate, if the threshold was set on the audited trials"
+    ),
 }
 
 _THRESHOLDS_IN_DRAWS = {
@@ -93,17 +97,17 @@ _THRESHOLDS_IN_DRAWS = {
 
 
 _SPEAKER_BLOCKS = (
-    "blocks of speakers of one group each are left out in turn. The variance of "
-    "FPR is at least three quarters of this jackknife variance up to 10 degrees of "
-    "freedom; with more of them the share falls to one half"
+    "blocks of speakers of one group each are left out in turn. The variance of FPR is at least "
+    "three quarters of this jackknife variance up to 10 degrees of freedom; with more degrees of "
+    "freedom, the share falls to one half"
 )
 
 
 _SPOOF_TRIALS = (
     "they count for the group of the claimed speaker under every allocation, never as nontarget "
-    "trials; intervals of SFAR are as those of FNR, over claimed speakers, for these attacks; in "
-    "verdicts all three error types together are one family, and rows of fpr+fnr are of all three; "
-    "measures of both rates leave SFAR out"
+    "trials; intervals of SFAR are computed like those of FNR, over claimed speakers, for these "
+    "attacks; in verdicts all three error types together are one family, and rows of fpr+fnr "
+    "cover all three; measures of both rates leave SFAR out"
 )
 LIMIT_MEASURES = {
     "limit": (
@@ -114,21 +118,23 @@ LIMIT_MEASURES = {
         "the ratio to the first reference and its limit: met and not_met as for limits of a rate"
     ),
     "speakers_above": (
-        "share of speakers whose own FNR exceeds the limit, without the noise of few trials"
+        "share of speakers whose own FNR exceeds the limit, corrected for the noise of few trials"
     ),
     "worst_tenth": "share of all errors that comes from the 10 % of speakers with the most errors",
     "worst_tenth_if_equal": "expected share if all speakers of the group had the same rate",
     "locked_out": (
-        "share of speakers rejected in all attempts, if all have the same rate and "
+        "share of speakers rejected in all attempts, if all speakers have the same rate and "
         "attempts are independent"
     ),
     "locked_out_people": (
-        "share of speakers rejected in all attempts, if rates vary between people as "
-        "between these speakers and attempts of one person are independent"
+        "share of speakers rejected in all attempts, if rates vary between people as they do "
+        "between these speakers, and the attempts of one person are independent"
     ),
-    "impostors_in": "share of impostors accepted in one of the attempts, if these are independent",
+    "impostors_in": (
+        "share of impostors accepted in at least one of the attempts, if attempts are independent"
+    ),
     "attempts_until": (
-        "attempts after which an impostor has succeeded with probability 0.95, if these are "
+        "attempts after which an impostor has succeeded with probability 0.95, if attempts are "
         "independent"
     ),
 }
@@ -136,9 +142,9 @@ LIMIT_MEASURES = {
 COMPARISON_MEASURES = {
     "value": "the base metric itself",
     "spread": (
-        "variance over groups of the metric's logarithm beyond sampling noise, for "
-        "groups that meet the minimums in both: tau_log squared, but not cut off at 0, so it "
-        "can be below 0"
+        "variance over groups of the logarithm of the metric beyond sampling noise, for groups "
+        "that meet the minimums in both: tau_log squared, but not cut off at 0, so it can be "
+        "below 0"
     ),
     "p_more_accurate": (
         "share of replicates in which the pooled value is smaller than in the other system"
@@ -188,15 +194,15 @@ def all_definitions(
             f"are multiplied by ln {options.llr_base}; thresholds are in the units of the scores"
         )
     return {
-        "decision": "a trial is accepted iff its score >= threshold",
+        "decision": "a trial is accepted if and only if its score is at or above the threshold",
         **llr_definition,
         **spoof_definition,
         "rows": {
             "pooled": REFERENCES["pooled"],
             "all": "every scored trial of the system and list, on which operating points are set",
             "within": (
-                "the trials of one stratum only, with both sides in it, at the same "
-                "thresholds; pooled and all are those of the stratum"
+                "only the trials of one stratum, with both sides in this stratum, at the same "
+                "thresholds; the rows pooled and all refer to this stratum"
             ),
         },
         "counts": (
@@ -229,7 +235,8 @@ def all_definitions(
             "shows no threshold"
         ),
         "score_quantiles": (
-            "the smallest score with at least that share of the trials at or below it"
+            "the smallest score such that at least the given share of the trials is at or "
+            "below this score"
         ),
         "det_thinning": (
             f"points of det.parquet are exact; no omitted point is further than {THINNING} "
@@ -269,11 +276,11 @@ def uncertainty_definitions(options: Options, *, in_blocks: bool = False) -> dic
     if options.compare:
         definitions["comparison"] = {
             "method": (
-                "differences and log ratios within each replicate: common speakers are "
-                "resampled together, others separately (column speakers). Intervals by "
-                "Student's t with one degree of freedom fewer than the smaller number of "
-                "speakers; those of meta-measures are widened by the noise of both values, and "
-                "have no p"
+                "differences and log ratios within each replicate: speakers that both systems or "
+                "lists share are resampled together, other speakers separately (column "
+                "speakers). Intervals by Student's t with one degree of freedom fewer than the "
+                "smaller number of speakers; intervals of meta-measures are widened by the noise "
+                "of both values, and meta-measures have no p"
             ),
             "measures": COMPARISON_MEASURES,
         }
@@ -286,16 +293,16 @@ def _rate_definitions(options: Options) -> dict[str, object]:
         "confidence": options.confidence,
         "rates": _INTERVALS[options.interval],
         "rates_at": (
-            "the threshold treated as fixed, although it may have been set on the audited trials"
+            "the threshold is treated as fixed, although it may have been set on the audited trials"
             if options.fixed_threshold or options.interval not in _THRESHOLDS_OF_RATES
             else _THRESHOLDS_OF_RATES[options.interval]
         ),
     }
     if options.interval in {"speakers", "bootstrap"}:
         definitions["zero_errors"] = (
-            "without errors, or with only errors: the rule of three for the trials divided "
-            "by the design effect of the other groups together or, if these have none, "
-            "with each speaker as one trial"
+            "without errors, or with only errors: the rule of three for the trials divided by "
+            "the design effect of the other groups together or, if these groups have no design "
+            "effect, with each speaker counted as one trial"
         )
     definitions["blocks"] = (
         "lists that do not fit in memory, with more than 5,000 speakers, use some "
@@ -313,10 +320,10 @@ def _rate_definitions(options: Options) -> dict[str, object]:
             "other groups, with a weight of two degrees of freedom"
         )
     definitions["ratios"] = (
-        "to others, pooled or a group, if no speaker is in two groups: MOVER on the "
-        "log scale, from the closed-form intervals of both rates; p is the level at "
-        "which 1 is a limit. The reference pooled consists of the other groups and the "
-        "group itself, so the ratios to pooled and to others have the same p"
+        "ratios to others, to pooled or to a group, if no speaker is in two groups: MOVER on the "
+        "log scale, from the closed-form intervals of both rates; p is the level at which 1 is a "
+        "limit. The reference pooled consists of the other groups and the group itself, so the "
+        "ratios to pooled and to others have the same p"
         if options.interval == "speakers"
         else "from replicates, like all other bias measures"
     )
@@ -329,18 +336,18 @@ def _bootstrap_definitions(options: Options) -> dict[str, object]:
         "exact"
         if not options.bins
         else (
-            f"counted in about {options.bins} bins shared by all groups, dense where errors "
-            "are rare; rates at given thresholds are exact; the bound of other rates is in "
-            "resolution, bounds, replicates"
+            f"counted in about {options.bins} bins shared by all groups, dense where errors are "
+            "rare; rates at given thresholds are exact; the error bound of other rates is "
+            "recorded under resolution, bounds, replicates"
         )
     )
     return {
         "bootstrap": {
             "method": (
                 "vertex bootstrap: speakers are resampled with replacement; the weight of a "
-                "target trial is how often its speaker was drawn, the weight of a nontarget trial "
-                "is the product for both speakers. Each replicate is used for all systems, lists, "
-                "groupings and measures"
+                "target trial is how often its speaker was drawn, the weight of a nontarget "
+                "trial is the product for both speakers. All systems, lists, groupings and "
+                "measures use the same replicates"
             ),
             "strata": (
                 "the finest groups of speakers within each list; strata of fewer than 5 "
@@ -368,17 +375,17 @@ def _bootstrap_definitions(options: Options) -> dict[str, object]:
             "estimate ± t · SD"
         ),
         "mean_bias_measures": (
-            "like bias measures, for the mean over groups in each replicate; degrees of "
-            "freedom by Welch and Satterthwaite, from those of the groups; a family is the "
-            "values of one attribute"
+            "like bias measures, for the mean over groups in each replicate; degrees of freedom "
+            "by Welch and Satterthwaite, from those of the groups; the values of one attribute "
+            "form a family"
         ),
         "threshold_bias_cv": (
             "thresholds set on one half of the group's speakers and used on the other half, and "
             "vice versa, over 20 splits; interval as wide as that of threshold_bias"
         ),
         "trend": (
-            "logistic regression on the number of the speaker, or the mean of both speakers; "
-            "jackknife variance, leaving out each speaker in turn"
+            "logistic regression on the speaker's number (such as age), or on the mean of both "
+            "speakers' numbers; jackknife variance, leaving out each speaker in turn"
         ),
         "meta_measures": (
             "like base metrics, on the logarithm of the distance from the value for equal "
@@ -414,8 +421,8 @@ def _floor_definitions(options: Options) -> dict[str, object]:
             "both": "draws of both rates, independent of each other",
             "draws": options.replicates,
             "zeros": (
-                "in measures with logarithms, a group without errors counts half an error; without "
-                "zero policy, such a measure has no p if a group has no errors"
+                "in measures with logarithms, a group without errors is given half an error; "
+                "without a zero policy, such a measure has no p if a group has no errors"
             ),
             "assumes": "variation between speakers is similar in all groups",
             "refused": (
@@ -435,16 +442,17 @@ def _floor_definitions(options: Options) -> dict[str, object]:
             "p is that of the test of all groups together"
         ),
         "interaction": (
-            "for groups by several attributes: sum of w (ln rate - sum of the attributes' "
-            "effects)^2, divided by the degrees of freedom. Weight w: 1 / variance of ln rate "
-            "over draws with equal rates. The value is about 1 if effects are additive. lowest "
-            "and highest: the groups furthest below and above the sum of the effects"
+            "for groups defined by several attributes: sum of w (ln rate - sum of the "
+            "attributes' effects)^2, divided by the degrees of freedom. Weight w: 1 / variance "
+            "of ln rate over draws with equal rates. The value is about 1 if effects are "
+            "additive. The columns lowest and highest name the groups furthest below and above "
+            "the sum of the effects"
         ),
         "tau_log": (
-            "square root of the variance of ln rates over groups minus its mean over draws "
-            "with equal rates, or 0 if that difference is below 0: about the between-group "
-            "standard deviation of ln rates beyond noise. A group without errors counts half an "
-            "error. p is that of the uncorrected variance. Interval: every spread, in the "
+            "square root of the variance of ln rates over groups minus its mean over draws with "
+            "equal rates, or 0 if that difference is below 0: about the between-group standard "
+            "deviation of ln rates beyond noise. A group without errors is given half an error. "
+            "The p-value is that of the uncorrected variance. Interval: every spread, in the "
             "direction of the observed differences, for which the observed variance is within "
             "the central share of the draws with noise"
         ),

@@ -25,10 +25,8 @@ if TYPE_CHECKING:
 
 AGREEMENT = "Agreement between attacks is not evidence about other speakers"
 MADE_FOR_TESTS = (
-    (
-        "Spoof trials are made for a test. Their share of the trials says nothing about how "
-        "often such attacks happen"
-    )
+    "Spoof trials are made for a test. Their share of the trials says nothing about how "
+    "often such attacks happen"
 )
 _PAIR_SIZE = 2
 _MAX_GROUPS_ABREAST, _MAX_COMPARED = 4, 3
