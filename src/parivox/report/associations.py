@@ -47,8 +47,8 @@ def association(row: Row) -> AssociationText:
     words = f"{attribute} and {other_attribute} are {strength}"
     return _with_consequence(
         words,
-        f"{words}{_shares_text(row)} ({statistics}), so a difference by {attribute} may be due "
-        f"to {other_attribute}, in part or all",
+        f"{words}{_shares_text(row)} ({statistics}), so a difference by {attribute} may be partly "
+        f"or entirely due to {other_attribute}",
     )
 
 
@@ -63,8 +63,9 @@ def _shares_text(row: Row) -> str:
         return ""
     first, second = shares["groups"]
     return (
-        f": {_share_text(first)} of the speakers with {row['attribute']} {first['group']} have "
-        f"{row['other']} {shares['value']}, {_share_text(second)} of those with {second['group']}"
+        f": {_share_text(first)} of the speakers with {row['attribute']} {first['group']} and "
+        f"{_share_text(second)} of those with {row['attribute']} {second['group']} have "
+        f"{row['other']} {shares['value']}"
     )
 
 

@@ -101,7 +101,7 @@ SENTENCES: dict[str, SentenceTemplate] = {
         "some candidate list ends at or above the threshold"
     ),
     "too_many_certain_rejects": SentenceTemplate(
-        "no threshold reaches it, as too many trials are rejected at every threshold"
+        "no threshold reaches this rate, as too many trials are rejected at every threshold"
     ),
     "fnir_above_fpir": SentenceTemplate("FNIR exceeds FPIR at every threshold"),
     "decisions_without_scores": SentenceTemplate("decisions without scores"),
@@ -154,7 +154,7 @@ SENTENCES: dict[str, SentenceTemplate] = {
     "deff_of_other_groups": SentenceTemplate("computed with the design effect of the other groups"),
     "speakers_as_trials": SentenceTemplate("each speaker counted as one trial"),
     "variance_raised": SentenceTemplate("variance raised towards that of the other groups"),
-    "interval_may_be_short": SentenceTemplate("interval may be short"),
+    "interval_may_be_short": SentenceTemplate("the interval may be too narrow"),
     "upper_limit_only": SentenceTemplate("upper limit only"),
     "few_speakers_for_rare_kinds": SentenceTemplate(
         "{speakers} speakers are too few to exclude that a rare kind of speaker has many errors",
@@ -183,9 +183,11 @@ SENTENCES: dict[str, SentenceTemplate] = {
     "not_resampled": SentenceTemplate("not resampled"),
     "no_estimate": SentenceTemplate("no estimate"),
     "no_log_estimate": SentenceTemplate("the estimate has no logarithm"),
-    "often_undefined": SentenceTemplate("undefined in more than 5 % of the replicates"),
+    "often_undefined": SentenceTemplate(
+        "the value is undefined in more than 5 % of the replicates"
+    ),
     "often_undefined_or_zero": SentenceTemplate(
-        "undefined or 0 in more than 5 % of the replicates"
+        "the value is undefined or 0 in more than 5 % of the replicates"
     ),
     "fewer_than_two_speakers": SentenceTemplate("fewer than two speakers"),
     "same_in_all_replicates": SentenceTemplate("the same in all replicates"),
@@ -234,17 +236,17 @@ SENTENCES: dict[str, SentenceTemplate] = {
         "too few groups, or too few errors, to test for an interaction"
     ),
     "groups_that_both_have": SentenceTemplate(
-        "over the {groups} groups that both systems or lists have", {"groups": 3}
+        "computed over the {groups} groups that both systems or lists have", {"groups": 3}
     ),
-    "some_groups": SentenceTemplate("over {groups} groups", {"groups": 3}),
+    "some_groups": SentenceTemplate("computed over {groups} groups", {"groups": 3}),
     "groups_that_pass_gates": SentenceTemplate(
-        "over the {groups} groups that meet the minimums", {"groups": 3}
+        "computed over the {groups} groups that meet the minimums", {"groups": 3}
     ),
     "fewer_than_three_groups_judged_in_both": SentenceTemplate(
         "fewer than three groups meet the minimums in both systems or lists"
     ),
     "too_few_attacks": SentenceTemplate(
-        "{attacks} attacks: no statement about other attacks", {"attacks": 3}
+        "{attacks} attacks are too few for a statement about other attacks", {"attacks": 3}
     ),
     "held_by_operating_point": SentenceTemplate("fixed by the operating point"),
     # verdicts

@@ -379,7 +379,7 @@ _COUNTED = {
     "trials_labelled_by_speakers": _counted("trial{s} labelled by their speakers"),
     "utterances_in_column": _counted("utterance{s} whose speaker is in a column of the trials"),
     "utterances_in_table": _counted("utterance{s} whose speaker is in the table of utterances"),
-    "ids_begin_with_speaker": _counted("utterance id{s} that begin{v} with the speaker id"),
+    "ids_begin_with_speaker": _counted("utterance id{s} begin{v} with the speaker id"),
     "enrolments_by_pattern": _counted("enrolment{s} whose speaker follows from a pattern"),
     "enrolments_by_models": _counted("enrolment{s} that {are} models"),
     "enrolments_by_name": _counted("enrolment{s} whose id is the id of the speaker"),
@@ -387,11 +387,9 @@ _COUNTED = {
     "repeated_speaker_rows": _counted("row{s} that repeat{v} a speaker"),
     "repeated_utterance_rows": _counted("row{s} that repeat{v} an utterance"),
     "repeated_model_rows": _counted("row{s} that repeat{v} a recording of a model"),
-    "speakers_of_unknown_group": _counted(
-        "speaker{s} in these trials whose group is unknown or excluded"
-    ),
+    "speakers_of_unknown_group": _counted("speaker{s} of unknown or excluded group in the trials"),
     "utterances_of_unknown_group": _counted(
-        "utterance{s} in these trials whose group is unknown or excluded"
+        "utterance{s} of unknown or excluded group in the trials"
     ),
     "speakers_without_trials": _counted("speaker{s} of groups without any trial"),
     "trials_in_no_stratum": _counted("trial{s} in no stratum of --within or between two strata"),
@@ -415,7 +413,7 @@ _COUNTED = {
         "scores of further models of a person, of which the highest counts"
     ),
     "mates_in_ties": SentenceTemplate(
-        "mated searches in which another person has the score of the one sought"
+        "mated searches in which another person has the same score as the person sought"
     ),
     "few_false_positives_expected": SentenceTemplate(
         "non-mated searches, of which fewer than 30 false positives are expected"
@@ -498,15 +496,15 @@ DATA_SENTENCES = {
         "the file contains every score unchanged; --step WIDTH counts scores in bins"
     ),
     "no_trial_in_any_group": SentenceTemplate(
-        "no trial is in any group by {grouping}, which is unknown for all of them",
+        "no trial is in any group by {grouping}, as {grouping} is unknown for all trials",
         {"grouping": "gender"},
     ),
     "groups_suppressed": SentenceTemplate(
         _groups_suppressed, {"speakers": 5, "groups": [{"grouping": "gender", "group": "f"}]}
     ),
     "subtraction_from_other_counts": SentenceTemplate(
-        "another file of the same trials, counted by other groups, may give these back by "
-        "subtraction"
+        "from another file of the same trials, counted by other groups, these counts may be "
+        "recovered by subtraction"
     ),
     "no_group_too_small_to_share": SentenceTemplate(
         "no group has fewer than {speakers} speakers, so none is suppressed", {"speakers": 5}
@@ -516,8 +514,8 @@ DATA_SENTENCES = {
         "rows of different groupings can be joined where scores are rare"
     ),
     "rows_rarely_joinable": SentenceTemplate(
-        "rows of different groupings cannot be joined by score, but for a tenth of a group's "
-        "trials at most, whose scores are rare"
+        "rows of different groupings cannot be joined by score, except for at most a tenth of a "
+        "group's trials, whose scores are rare"
     ),
     "stratum_withheld": SentenceTemplate("stratum suppressed: {stratum}", {"stratum": "phone"}),
     "not_in_counts": SentenceTemplate(_not_in_counts, {"content": "by_recording"}),
@@ -541,7 +539,7 @@ DATA_SENTENCES = {
     "kept": SentenceTemplate("kept"),
     "kept_as_trials": SentenceTemplate("kept as separate trials"),
     "other_scores": SentenceTemplate(
-        "in {trials:,} of them the two scores differ, by up to {difference:.1g}",
+        "in {trials:,} of these pairs, the two scores differ, by up to {difference:.1g}",
         {"trials": 12, "difference": 2e-06},
     ),
     "merged": SentenceTemplate("merged"),
@@ -707,7 +705,7 @@ DATA_SENTENCES = {
     ),
     "sasv_eers_not_comparable": SentenceTemplate(_spoof_share_difference, {"difference": 0.0909}),
     "claimed_speakers_may_be_other_people": SentenceTemplate(
-        "FNR and SFAR are then of other speakers"
+        "FNR and SFAR then refer to different speakers"
     ),
     "claims_are_dependent": SentenceTemplate("intervals of SFAR may be too narrow"),
     "recordings_follow_group": SentenceTemplate(
@@ -802,16 +800,16 @@ DATA_SENTENCES = {
         "scores that look like log-likelihood ratios to base 10"
     ),
     "slope_of_base_10_llrs": SentenceTemplate(
-        "calibration multiplies the LLRs by {slope:.2f}, as expected (2 to 4) of base-10 LLRs: "
-        "if they are, give --llr-base 10",
+        "calibration multiplies the LLRs by {slope:.2f}, as expected of base-10 LLRs (2 to 4). "
+        "If the LLRs are to base 10, give --llr-base 10",
         {"slope": 2.28},
     ),
     "scores_like_natural_llrs": SentenceTemplate(
         "scores that look like natural log-likelihood ratios"
     ),
     "slope_of_natural_llrs": SentenceTemplate(
-        "after --llr-base 10, calibration multiplies the LLRs by {slope:.2f}, so they may be "
-        "natural LLRs: if they are, give --llr alone",
+        "after --llr-base 10, calibration multiplies the LLRs by {slope:.2f}, so these may be "
+        "natural LLRs; if the LLRs are natural, give --llr alone",
         {"slope": 0.43},
     ),
     "trials_decided_alike": _counted("trial{s} with the same decision at a Bayes threshold"),

@@ -170,9 +170,9 @@ def confidence_statement(audit: Audit) -> str:
             "threshold: confirm them on new speakers."
         )
     words = (
-        f"the verdicts by {primary} are confirmatory only if variation between speakers is similar "
-        "in all groups and this analysis was chosen before looking at the data (Parivox cannot "
-        "check this). If, under these conditions, error rates were equal in all groups, "
+        f"the verdicts by {primary} are confirmatory only if variation between speakers is "
+        "similar in all groups and this analysis was chosen before looking at the data (which "
+        "Parivox cannot check). If both conditions hold and error rates are equal in all groups, "
         f"up to about {100 * level:.3g} in 100 such audits of a system would still call one of "
         "these groups worse or better. All other findings about groups are exploratory: confirm "
         "them on new speakers."
@@ -227,7 +227,9 @@ def group_figures_text(verdicts: Verdicts, group: str, rates: Rates, point: str)
         values[metric] = {**values.get(metric, {}), "figures": words}
     sentence = fact_text(Fact(found.code, values))
     if any(shrinkage_estimate_text(verdicts[metric][group]) for metric in error_types_of(verdicts)):
-        sentence += ". Ratios found worse or better with few data tend to be too far from 1"
+        sentence += (
+            ". With few data, ratios of groups found worse or better tend to be too far from 1"
+        )
     return sentence
 
 
@@ -384,7 +386,7 @@ def pooled_metrics_text(pooled_rows: list[Row]) -> str:
         if row["metric"] == "eer" and row["value"] is not None:
             metrics.append(f"EER {percent(row['value'])} ({row['definition']})")
         if row["metric"] == "min_cdet_norm" and row["value"] is not None:
-            metrics.append(f"min cost {row['value']:.4f} ({row['definition']})")
+            metrics.append(f"minimum cost {row['value']:.4f} ({row['definition']})")
     reasons = {reason_text(row) for row in pooled_rows if row["metric"] == "eer"}
     return ", ".join(metrics) + "." if metrics else f"No EER: {', '.join(sorted(reasons))}."
 
@@ -462,7 +464,8 @@ def groups_without_trials(audit: Audit) -> dict[str, str]:
 def _groups_without_trials_short(row: Row) -> str:
     """Return how many groups of a grouping have no trials, and how many speakers they have."""
     groups = "groups" if row["value"] is None else count_of(int(row["value"]), "group")
-    return f"{groups} without trials ({count_of(row['count'], 'speaker')})"
+    have = "has" if row["value"] == 1 else "have"
+    return f"{groups} {have} no trials ({count_of(row['count'], 'speaker')})"
 
 
 def _groups_without_trials_sentence(row: Row) -> str:
@@ -804,7 +807,7 @@ def group_eer_lines(audit: Audit, scope_filters: Row) -> Iterator[EerLine]:
             names = ", ".join(unclear[:_MAX_DIFFERING_GROUPS])
             if len(unclear) > _MAX_DIFFERING_GROUPS:
                 names += " and others"
-            yield EerLine("inconclusive", f"no interval, or an EER of 0, for {names}")
+            yield EerLine("inconclusive", f"there is no interval, or the EER is 0, for {names}")
         return
     level = 1 - options["confidence"]
     if is_pair and reference == "geomean":
@@ -824,13 +827,13 @@ def _pair_eer_lines(
     # one group against the other is its ratio to the geometric mean, squared
     ratio, low, high = (float(ratio_row[name]) ** 2 for name in ("value", "low", "high"))
     words = (
-        f"EER of {harder} {short_number(ratio)} times that of {easier} "
+        f"the EER of {harder} is {short_number(ratio)} times that of {easier} "
         f"{interval_text(low, high)}, {p_value(ratio_row['p'])}"
     )
     if ratio_row["p"] <= level:
         yield EerLine("the harder group", words, is_shown=True)
     else:
-        yield EerLine("the harder group", f"inconclusive: {words}")
+        yield EerLine("the harder group", f"{words} (inconclusive)")
     yield from (EerLine(row["group"], _eer_text(row)) for row in pair)
 
 
@@ -857,7 +860,7 @@ def _several_eer_lines(
     words = f"{len(differing_rows)} of {n_groups} groups differ from {reference}"
     n_inconclusive = n_groups - len(differing_rows)
     if n_inconclusive:
-        words += f"; the other {n_inconclusive} are inconclusive"
+        words += f"; the other {n_inconclusive} groups are inconclusive"
     yield EerLine("harder or easier", words)
     differing_rows.sort(key=lambda row: -abs(math.log(ratio_of_group[row["group"]]["value"])))
     for row in differing_rows[:_MAX_DIFFERING_GROUPS]:
@@ -934,8 +937,8 @@ def worst_tenth_sentences(audit: Audit, scope_filters: Row, point: str) -> Itera
         yield (
             f"At {point}, the 10 % of speakers with the most false rejects account for "
             f"{share_of_speakers(worst_shares[0])} of all false rejects; "
-            f"{share_of_speakers(equal_rates_shares[0])} would be expected "
-            "if all speakers had the same rate."
+            f"{share_of_speakers(equal_rates_shares[0])} would be expected if all speakers had "
+            "the same rate."
         )
 
 

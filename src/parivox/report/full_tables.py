@@ -81,7 +81,7 @@ from parivox.report.sheets.supplementary import (
     standardised_rates,
 )
 from parivox.report.terminal_grid import Grid
-from parivox.report.words import GAP, add_row, percent, text
+from parivox.report.words import GAP, add_row, capitalised, percent, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -201,7 +201,8 @@ def _data_blocks(audit: Audit, system: Row) -> Iterator[RenderableType]:
     yield from (text(f"{words}.") for words in counts_file_sentences(audit, system))
     notes = data_notes(audit, system)
     if notes:
-        yield text("Noted: " + "; ".join(notes) + ".")
+        yield text("Noted:")
+        yield from (Padding(text(f"{capitalised(note)}."), (0, 0, 0, 2)) for note in notes)
     if audit.record["options"].get("conflicts", "error") != "error":
         yield text(contradictory_rows_text(audit, system))
     same_list_system, failed = list_checks(audit, system)
@@ -223,7 +224,7 @@ def _data_blocks(audit: Audit, system: Row) -> Iterator[RenderableType]:
             words += full_sentences([Fact("failed_checks", values)])
         else:
             words.append("For details, run parivox trials check.")
-        yield text(" ".join(words))
+        yield from map(text, words)
 
 
 def _grouping_blocks(
@@ -399,15 +400,16 @@ def _legend(audit: Audit) -> str:
         f"{threshold_text}{signs}. Ratio: to {reference_text(audit)}. "
         f"p: adjusted (Holm) for all groups and {all_error_types(audit)}. Inconclusive: the data "
         "do not show whether the group is worse, better or equivalent. Equivalent: the ratio is "
-        f"within 1/{options['margin']:g} to {options['margin']:g}, shown at "
-        f"{100 * EQUIVALENCE_CONFIDENCE:g} %. "
-        f"{_because_of_note(audit)}* {minimums_text(audit)}: excluded from the spread "
-        f"{covered_groups}. Floor: mean, and value that 95 % of audits of these speakers stay "
-        "within, if rates are equal in all groups. p: share of such audits with a value at least "
-        "as unfair. H (heterogeneity) tests whether groups differ at all; tau_log is the "
+        f"within 1/{options['margin']:g} to {options['margin']:g}, shown with "
+        f"{100 * EQUIVALENCE_CONFIDENCE:g} % confidence. "
+        f"{_because_of_note(audit)}* marks groups with {minimums_text(audit)}; these groups are "
+        f"excluded from the spread {covered_groups}. Floor: the mean over audits of these speakers "
+        "with equal rates in all groups, and the value that 95 % of these audits stay within. "
+        "p of a spread: the share of these audits with a value at least as unfair. "
+        "H (heterogeneity) tests whether groups differ at all; tau_log is the "
         "between-group SD of log rates, corrected for sampling noise. A value within the floor "
-        "does not show fairness, as "
-        "few speakers can hide large differences. Floors assume that variation between speakers "
+        "does not show fairness: with few speakers, large differences can go "
+        "unnoticed. Floors assume that variation between speakers "
         "is similar in all groups."
     )
 

@@ -44,6 +44,13 @@ def _shares_text(shares: Sequence[Values]) -> str:
     return f"{percent(low['share'])} ({low['group']}) to {percent(high['share'])} ({high['group']})"
 
 
+def _shares_clause(shares: Sequence[Values]) -> str:
+    """Return the verb of a sentence on shares of groups, with the lowest and the highest."""
+    if shares[0]["share"] == shares[1]["share"]:
+        return f"is {percent(shares[0]['share'])} in every group"
+    return f"ranges from {_shares_text(shares)}"
+
+
 def _figures_text(values: Values, figure: Callable[[float], str], noun: str) -> str:
     """Return the lowest and the highest figure, with their groups and how large these are."""
     first, last = (
@@ -84,9 +91,10 @@ def _trials_for_each_speaker(values: Values) -> str:
 def _shares_of_grades_differ(values: Values) -> str:
     return (
         f"for {values['off']:,} of {values['speakers']:,} speakers, the share of some grade "
-        f"differs by more than {100 * values['gap']:g} points from its share in the list; the "
-        f"largest difference is in {values['trials']} trials of grade {values['grade']}: "
-        f"{_share_text(values['speaker_share'])} against {_share_text(values['list_share'])}"
+        f"differs by more than {100 * values['gap']:g} percentage points from its share in the "
+        f"list; the largest difference is in {values['trials']} trials of grade "
+        f"{values['grade']}: {_share_text(values['speaker_share'])} against "
+        f"{_share_text(values['list_share'])}"
     )
 
 
@@ -127,16 +135,16 @@ def _groups_with_few_speakers(values: Values) -> str:
 
 def _same_value(values: Values) -> str:
     return (
-        f"share of nontarget trials with the same {values['attribute']}: "
-        f"{_shares_text(values['shares'])}"
+        f"the share of nontarget trials with the same {values['attribute']} "
+        f"{_shares_clause(values['shares'])}"
     )
 
 
 def _same_recording(values: Values) -> str:
     source = _recording_source_text(values)
     return (
-        "the share of same-recording target trials, which may be easier, ranges from "
-        f"{_shares_text(values['shares'])} (recordings identified by the {source})"
+        f"the share of same-recording target trials (recordings identified by the {source}), "
+        f"which may be easier, {_shares_clause(values['shares'])}"
     )
 
 
@@ -154,15 +162,15 @@ def _durations(values: Values) -> str:
     strength = " (a large difference)" if values["is_strong"] else ""
     durations = _figures_text(values, lambda seconds: f"{seconds:.1f} s", "recordings")
     return (
-        f"median duration of recordings, by {values['grouping']}: from {durations}, "
-        f"a ratio of {_ratio_text(values)}{strength}"
+        f"the median duration of recordings, by {values['grouping']}, ranges from {durations}, a "
+        f"ratio of {_ratio_text(values)}{strength}"
     )
 
 
 def _short_recordings(values: Values) -> str:
     return (
         f"{values['short']:,} of {values['recordings']:,} recordings are under "
-        f"{values['seconds']:g} s; by {values['grouping']}: "
+        f"{values['seconds']:g} s; by {values['grouping']}, the share ranges from "
         f"{_figures_text(values, percent, 'recordings')}"
     )
 
@@ -170,15 +178,15 @@ def _short_recordings(values: Values) -> str:
 def _impostor_speakers(values: Values) -> str:
     medians = _figures_text(values, lambda median: f"{median:,g}", "enrolled")
     return (
-        f"median number of impostor speakers per enrolled speaker, by {values['grouping']}: from "
-        f"{medians}, a ratio of {_ratio_text(values)}"
+        f"the median number of impostor speakers per enrolled speaker, by {values['grouping']}, "
+        f"ranges from {medians}, a ratio of {_ratio_text(values)}"
     )
 
 
 def _class_ratios(values: Values) -> str:
     ratios = _figures_text(values, lambda figure: f"{figure:.3g}", "enrolled")
     return (
-        f"target trials per nontarget trial, by {values['grouping']}: from "
+        f"the number of target trials per nontarget trial, by {values['grouping']}, ranges from "
         f"{ratios}, a ratio of {_ratio_text(values)}"
     )
 

@@ -494,7 +494,10 @@ def _inconclusive_note(comparisons: Sequence[GroupComparison]) -> str:
     share = "1 comparison"
     if len(comparisons) > 1:
         share = f"{count_text(len(inconclusive))} of {count_text(len(comparisons))} comparisons"
-    return f"{share} (not the same as equivalent). Reasons: {reasons}."
+    return (
+        f"in {share}, the data show neither a difference nor equivalence. Reasons "
+        f"(number of comparisons): {reasons}."
+    )
 
 
 def _is_pair(groups: Sequence[GroupResult], reference: str) -> bool:
@@ -583,12 +586,16 @@ def _findings(audit: Audit, groups: Sequence[GroupResult], status: str) -> Itera
         for grouping, same_grouping in groupby(groups, key=lambda group: group.grouping)
     )
     by_grouping = f" by {first_grouping}" if other_groupings else ""
+    reference = audit.record["options"]["reference"][0]
     yield from _grouping_sentences(audit, first_groups, by_grouping, has_figures=True)
     yield from ([Phrase(words)] for words in _better_systems(audit))
     yield from ([Phrase(words)] for words in _fairer_systems(audit, first_groups))
     for grouping, of_grouping in other_groupings:
         sentences = _grouping_sentences(audit, of_grouping, "", has_figures=False)
-        yield _joined_sentences(f"{status}by {grouping}: ", sentences)
+        compared = ""
+        if not _is_pair(of_grouping, reference):
+            compared = f", compared with {findings.reference_text(audit)}"
+        yield _joined_sentences(f"{status}by {grouping}{compared}: ", sentences)
 
 
 def _joined_sentences(start: str, sentences: Iterator[Sentence]) -> Sentence:
@@ -690,8 +697,8 @@ def _equivalent_sentence(audit: Audit, groups: Sequence[GroupResult], by_groupin
         return "The same"
     if all(code == "equivalent" for code in codes):
         return (
-            f"All groups{by_grouping} are equivalent: no rate differs from that of "
-            f"{findings.reference_text(audit)} by more than {margin:g} times"
+            f"All groups{by_grouping} are equivalent: no rate differs from the rate of "
+            f"{findings.reference_text(audit)} by more than a factor of {margin:g}"
         )
     n_conditional = sum(comparison.reason_code == "because_of" for comparison in comparisons)
     better = f" ({n_conditional} better, but not confirmed without the worst group)"
@@ -816,7 +823,7 @@ def _systems_text(comparisons: Sequence[GroupComparison], n_systems: int) -> str
     """Return in which of several systems a group differs."""
     if len(comparisons) < n_systems:
         return ", ".join(comparison.system for comparison in comparisons)
-    return "both" if n_systems == _PAIR_SIZE else f"all {n_systems}"
+    return "both systems" if n_systems == _PAIR_SIZE else f"all {n_systems} systems"
 
 
 def _ratios_text(

@@ -129,7 +129,7 @@ def _status_sentence(audit: Audit, groups: Sequence[str]) -> str:
     primary = primary_question_text(audit)
     if not primary or not verdicts or any(row["confirmatory"] for row in verdicts):
         return capitalised(confidence_statement(audit))
-    return f"These verdicts are exploratory. Only those by {primary} are confirmatory."
+    return f"These verdicts are exploratory. Only verdicts by {primary} are confirmatory."
 
 
 def _group_blocks(
@@ -175,7 +175,7 @@ def _group_blocks(
         yield text(f"{capitalised(words)} ({metric.upper()}, %), {n_speakers}")
         yield from terminal_table(table, is_compact=True)
         for reason, names in points_of_reason.items():
-            yield text(f"  {'; '.join(names)}: {reason}")
+            yield text(f"  {capitalised(reason)}: {'; '.join(names)}")
         yield text("")
 
 

@@ -83,7 +83,7 @@ SYSTEM_SENTENCES: dict[str, SentenceTemplate] = {
     # what the probe of a system finds: vectors
     "vectors_usable": SentenceTemplate("every vector is finite and not zero"),
     "vectors_unusable": SentenceTemplate(_unusable, _UNUSABLE),
-    "vectors_differ_by_voice": SentenceTemplate("voices have vectors of their own"),
+    "vectors_differ_by_voice": SentenceTemplate("different voices have different vectors"),
     "same_vector_of_all_voices": SentenceTemplate("different voices have the same vector"),
     "vectors_repeated": SentenceTemplate(
         _repeated("the vectors are the same, within {difference:.2g} of their length"),
@@ -94,11 +94,11 @@ SYSTEM_SENTENCES: dict[str, SentenceTemplate] = {
         {"repetition": "batched", "difference": 0.02},
     ),
     "vectors_stay_alike": SentenceTemplate(
-        _repeated("the vectors stay alike, cosine from {cosine:.4f}"),
+        _repeated("the vectors stay similar, with a cosine of at least {cosine:.4f}"),
         {"repetition": "quieter", "cosine": 0.9921},
     ),
     "vectors_move": SentenceTemplate(
-        _repeated("the vectors move, cosine from {cosine:.4f}"),
+        _repeated("the vectors change, with a cosine of down to {cosine:.4f}"),
         {"repetition": "quieter", "cosine": 0.7034},
     ),
     "repeated_vectors_unusable": SentenceTemplate(
@@ -110,7 +110,7 @@ SYSTEM_SENTENCES: dict[str, SentenceTemplate] = {
     # and scores
     "scores_finite": SentenceTemplate("every score is finite"),
     "scores_not_finite": SentenceTemplate("some scores are not finite"),
-    "scores_differ_by_pair": SentenceTemplate("pairs have scores of their own"),
+    "scores_differ_by_pair": SentenceTemplate("different pairs have different scores"),
     "same_score_of_all_pairs": SentenceTemplate("every pair has the same score"),
     "scores_are_similarities": SentenceTemplate(
         "a recording is more alike to itself than to others"

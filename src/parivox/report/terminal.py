@@ -90,7 +90,7 @@ def _note_lines(audit: Audit) -> Iterator[RenderableType]:
     for i, (place, rows_of_column) in enumerate(
         groupby(rows, key=lambda row: (row["table"], row["column"]))
     ):
-        heading = "Table {}, column {}: number of rows with each text".format(*place)
+        heading = "Texts in table {}, column {}, each with its number of rows".format(*place)
         yield text(heading, style="bold", apart=i > 0)
         for row in sorted(rows_of_column, key=lambda row: -row["rows"]):
             yield text(f"{row['rows']:>9,}  {row['sentence']}")
@@ -129,12 +129,14 @@ def _summary_blocks(audit: Audit, first_screen: Overview) -> Iterator[Renderable
         yield text(" ".join([legend, allocation, *notes_on_p]))
         yield from _shrinkage_estimates_line(first_screen)
     yield Text()
-    notes = first_screen.notes
-    if first_screen.caveats:
-        limitations = "; ".join(caveat.short for caveat in first_screen.caveats)
-        notes |= {"Limitations": f"{limitations}."}
-    for heading, words in notes.items():
+    for heading, words in first_screen.notes.items():
         yield Paragraph.assemble((f"{heading}: ", "bold"), printable(words))
+    if first_screen.caveats:
+        yield text("Limitations:", style="bold")
+        limitations = _headless_grid()
+        for caveat in first_screen.caveats:
+            limitations.add_row("-", text(caveat.short))
+        yield limitations
 
 
 def _rate_conditions(audit: Audit) -> dict[str, str]:
@@ -232,7 +234,8 @@ def _adjustment_note(first_screen: Overview, types: str) -> Iterator[str]:
     ):
         yield (
             "Verdicts are adjusted for multiple comparisons (all groups of a grouping and "
-            f"{types}); intervals are not. A ? can therefore have an interval that excludes 1."
+            f"{types}); intervals are not. A comparison marked ? can therefore have an "
+            "interval that excludes 1."
         )
 
 
@@ -247,8 +250,8 @@ def _shrinkage_estimates_line(first_screen: Overview) -> Iterator[Text]:
     if estimates:
         words = ", ".join(shortened_names(estimates, most=_MAX_SYSTEMS_ABREAST))
         yield text(
-            "Shrinkage estimates (with few data, ratios found worse or better tend to be too far "
-            f"from 1): {words}."
+            "Shrinkage estimates (with few data, ratios of groups found worse or better tend to be "
+            f"too far from 1): {words}."
         )
 
 

@@ -198,7 +198,8 @@ def _all_groups_equivalent(values: Values) -> str:
         return words
     reference = _REFERENCE_NAMES.get(values["reference"], values["reference"])
     return (
-        f"{words}: no rate differs from that of {reference} by more than {values['margin']:g} times"
+        f"{words}: no rate differs from the rate of {reference} by more than a factor of "
+        f"{values['margin']:g}"
     )
 
 

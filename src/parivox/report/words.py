@@ -31,9 +31,10 @@ STYLES = {verdict: f"bold {ink}" for verdict, ink in INKS.items()}
 No colour can be read as text on every ground: these are seen on light and on dark ones.
 """
 BEFORE_UNIT = re.compile(
-    r"(?<=\d) (?=%|times\b|worse\b|better\b|equivalent\b|inconclusive\b)|(?<=[▲▼=?<]) (?=\d)"
+    r"(?<=\d) (?=%|times\b|worse\b|better\b|equivalent\b|inconclusive\b)|(?<=[▲▼=?<≤]) (?=\d)"
+    r"|(?<=\bp) (?=[=<≤] \d)"
 )
-"""Blanks between a number and its unit or sign."""
+"""Blanks between a number and its unit or sign, and those of a p value."""
 _UNBREAKABLE_BLANK = "\u2800"
 """As wide as a blank, but not one, as rich wraps also at no-break spaces."""
 LARGEST_RATIO = 9999.5
