@@ -33,7 +33,10 @@ if TYPE_CHECKING:
     """Rows of the measures that join both rates, of all groups and of those that count."""
 
 _JOINT_MEASURES = {name: MEASURES[name].short for name in ("fdr", "ir", "garbe")}
-_MOST_ERRORS_TEXTS = {"fnr": "has the most false rejects", "fpr": "has the most false accepts"}
+_MOST_ERRORS_TEXTS = {
+    "fnr": ("has the highest false reject rate"),
+    "fpr": "has the highest false accept rate",
+}
 _CHANCE = 0.05
 _NEAR_CHANCE = (0.01, 0.2)
 """Values of p on either side of chance that are not far apart."""
@@ -108,15 +111,15 @@ def opposite_errors(rates: Mapping[str, Mapping[str, float]], verdicts: Verdicts
     if rank < _OPPOSITE_TAU and len(rates) > 2:
         yield (
             f"The two error types rank the groups in nearly opposite order: {descriptions} "
-            f"(Kendall's tau {rank:.2f} over {len(rates)} groups; -1 is opposite, 1 identical). "
-            "A common threshold has this effect if the scores of groups are shifted: groups "
-            "with lower scores have more false rejects and fewer false accepts. One number for "
-            "both error types hides this."
+            f"(Kendall's tau {rank:.2f} over {len(rates)} groups; -1 is opposite, 1 identical). A "
+            "common threshold has this effect if the scores of groups are shifted: groups with "
+            "lower scores have more false rejects and fewer false accepts. A single number for "
+            "both error types hides this effect."
         )
     elif worst["fnr"] != worst["fpr"]:
         yield (
-            f"The two error types affect different groups: {descriptions}. One number for both "
-            "error types hides this."
+            f"The two error types affect different groups: {descriptions}. A single number for "
+            "both error types hides this difference."
         )
 
 
@@ -226,9 +229,9 @@ def measures_and_chance(joint: Joint) -> Iterator[str]:
         )
         closeness = ""
         if are_close:
-            closeness = " p-values close to 0.05 on either side are similar evidence."
+            closeness = " The p-values lie close to 0.05 on either side and are similar evidence."
         yield (
-            f"Joint measures disagree on whether the differences exceed chance ({p_text}). A "
+            f"Joint measures disagree on whether the differences exceed chance ({p_text}). One "
             f"reason: {reasons}.{closeness}"
         )
 
@@ -253,9 +256,9 @@ def effect_of_small_groups(joint: Joint) -> Iterator[str]:
             )
     if changed:
         yield (
-            f"Small groups change the conclusion: {'; '.join(changed)}. The error "
-            "rates of small groups depend on chance, so rely on the groups that meet the minimums. "
-            "These groups show nothing about the small groups."
+            f"Small groups change the conclusion: {'; '.join(changed)}. The error rates of small "
+            "groups depend on chance, so rely on the groups that meet the minimums. The groups "
+            "that meet the minimums show nothing about the small groups."
         )
 
 

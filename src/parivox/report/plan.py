@@ -29,7 +29,11 @@ _MIN_WORTHWHILE_SAVING = 1 / 3
 _CURRENT_DESIGN, _DOUBLED_DESIGN = 2, 3
 """Designs with today's trials per speaker and with twice as many, after a quarter and a half."""
 _SCOPE_COLUMNS = ("system", "list", "within", "operating_point")
-_SUPPORT_HEADING = "FPR that the nontarget trials support (at least 30 independent errors expected)"
+_MIN_SHARE_COUNTED_TWICE = 1.5
+"""Trials of all speakers over trials from which on trials count for two speakers each."""
+_SUPPORT_HEADING = (
+    "Lowest FPR that the nontarget trials support (at least 30 independent errors expected)"
+)
 _FAMILY_COLUMNS = (*_SCOPE_COLUMNS, "grouping", "allocation")
 
 
@@ -49,8 +53,8 @@ def plan_summary(plan: Plan, *, details: bool = False) -> Iterator[RenderableTyp
     yield from _condition_table(plan)
     yield from _speakers_needed_lines(designs)
     yield text(
-        f"To detect: a group whose rate is {settings['detect_ratio']:g} times that of all other "
-        f"groups combined, with probability {settings['power']:g}, by a two-sided test at "
+        f"Aim: to detect a group whose rate is {settings['detect_ratio']:g} times that of all "
+        f"other groups combined with probability {settings['power']:g}, by a two-sided test at "
         f"{100 * settings['confidence']:g} %."
     )
     if not len(plan.groups):
@@ -102,7 +106,7 @@ def plan_summary(plan: Plan, *, details: bool = False) -> Iterator[RenderableTyp
         )
     yield text(caution, apart=True)
     if not_shown:
-        yield text(f"Only in --json: {', '.join(not_shown)}.")
+        yield text(f"Shown only with --json: {', '.join(not_shown)}.")
 
 
 def _condition_table(plan: Plan) -> Iterator[RenderableType]:
@@ -156,7 +160,7 @@ def _speakers_needed_lines(designs: Sequence[Row]) -> Iterator[RenderableType]:
             allocation_text = "" if allocation in {"", "both"} else f" ({allocation})"
             subject_parts.append(f"by {grouping}{allocation_text}")
         subject = f"{', '.join(subject_parts)}: " if subject_parts else ""
-        words = f"{count_text(n_needed[metrics[0]])} speakers per group for {metrics[0]}"
+        words = f"{count_text(n_needed[metrics[0]])} speakers needed per group for {metrics[0]}"
         for metric in metrics[1:]:
             words += f", {count_text(n_needed[metric])} for {metric}"
         yield text(f"{subject}{words}", style="bold")
@@ -203,8 +207,8 @@ def _group_tables(rows: Sequence[Row]) -> Iterator[RenderableType]:
         yield Padding(table, (0, 0, 0, 2))
         if any(row["icc_from"] == "pooled" for row in metric_rows):
             yield text(
-                "  * computed with the variation of the speakers of all groups, as the group has "
-                "fewer than 10 speakers or fewer than 30 errors"
+                "  * computed with the variation between the speakers of all groups, as the "
+                "group has fewer than 10 speakers or fewer than 30 errors"
             )
         for (reason,), reason_rows in _rows_by(metric_rows, ("reason",)).items():
             if reason:
@@ -221,12 +225,16 @@ def _design_sentences(rows: Sequence[Row]) -> Iterator[RenderableType]:
             yield text(f"{title}: {PLAN_REASONS[current['reason']]}.")
             continue
         trials_each = _mean_count_text(current["trials_per_speaker"])
+        n_of_both_sides = current["speakers_needed"] * current["trials_per_speaker"]
+        counted_twice = ""
+        if n_of_both_sides > _MIN_SHARE_COUNTED_TWICE * current["trials_needed"]:
+            counted_twice = ", where a trial counts for both of its speakers"
         yield text(
-            f"{title}, {current['groups']} groups of equal size: {current['speakers_needed']:,} "
-            f"speakers each with {trials_each} trials per speaker, so "
-            f"{current['trials_needed']:,} trials each (rate {_percent_text(current['rate'])}, "
-            f"correlation within speakers {current['icc']:.2g}, "
-            f"{_ICC_SOURCES[current['icc_from']]})."
+            f"{title}, {current['groups']} groups of equal size: each group needs "
+            f"{current['speakers_needed']:,} speakers and {current['trials_needed']:,} trials, "
+            f"with {trials_each} trials per speaker{counted_twice} (rate "
+            f"{_percent_text(current['rate'])}, correlation within speakers "
+            f"{current['icc']:.2g}, {_ICC_SOURCES[current['icc_from']]})."
         )
         advice = "add speakers, not trials"
         if doubled["saved"] > _MIN_WORTHWHILE_SAVING:

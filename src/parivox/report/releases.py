@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 _MAX_ROWS, _MAX_NAMED_GROUPS = 20, 6
 _PAIRING_TEXTS = {
-    PAIRED: "the same trials, so paired",
-    UNPAIRED: "not shown to be the same trials, so unpaired with wider intervals",
+    PAIRED: "paired, as both audits have the same trials",
+    UNPAIRED: "unpaired, with wider intervals, as the trials are not shown to be the same",
 }
 
 
@@ -61,7 +61,9 @@ def comparison_summary(comparison: Comparison) -> Iterator[RenderableType]:
     has_several_systems = len({key[2:] for key in families}) > 1
     for i, ((before, release, system, list_), rows) in enumerate(families.items()):
         of_system = f", {system_label(system, list_)}" if has_several_systems else ""
-        yield from _release_pair_blocks(f"{release} against {before}{of_system}", rows, apart=i > 0)
+        yield from _release_pair_blocks(
+            (f"{release} compared with {before}{of_system}"), rows, apart=i > 0
+        )
     for metric in comparison.record.get("not_compared", ()):
         words = f"{capitalised(ERROR_TYPES[metric])} ({metric.upper()})"
         yield text(f"{words} are not compared: see the report of each audit.", apart=True)
@@ -120,7 +122,9 @@ def _release_pair_blocks(
             yield text(f"{words}: {named}.", apart=True)
     other_points = list(dict.fromkeys(row["operating_point"] for row in rows))[1:]
     if other_points:
-        yield text(f"Other operating points ({', '.join(other_points)}): --json.", apart=True)
+        yield text(
+            (f"For other operating points ({', '.join(other_points)}), use --json."), apart=True
+        )
 
 
 def _pairing_text(rows: Sequence[Row]) -> str:
@@ -139,7 +143,8 @@ def _pooled_change_text(row: Row) -> str:
         return f"{percent(row['other'])} to {percent(row['value'])} ({reason_text(row)})"
     return (
         f"{percent(row['other'])} to {percent(row['value'])}, difference "
-        f"{100 * row['difference']:+.2f} points [{100 * row['low']:.2f}, {100 * row['high']:.2f}]"
+        f"{100 * row['difference']:+.2f} percentage points [{100 * row['low']:.2f}, "
+        f"{100 * row['high']:.2f}]"
     )
 
 

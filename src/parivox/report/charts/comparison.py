@@ -125,9 +125,9 @@ def against(scope: ChartScope, theme: Theme, *, measure: str = "ratio") -> Drawi
         + (f" at {shortened(scope.operating_point)}" if bias_measure.is_of_references else ""),
         f"A dot is a group: {dots_show} in {first_name} (horizontal) and in {second_name} "
         "(vertical), with both intervals.",
-        "On the dashed diagonal both "
-        "systems have the same value. Upper right: worse in both; upper left or lower right: worse "
-        "in one. Hollow dots, marked *: too few speakers or errors."
+        "On the dashed diagonal both systems have the same value. Upper right: worse in both "
+        "systems; upper left or lower right: worse in one system. Hollow dots, marked *: groups "
+        "with too few speakers or errors."
         + (_NO_ERRORS if any(row["edge"] != "circle" for row in all_rows) else "")
         + undrawn_sentence(scope, MAX_GROUPS),
         ". ".join(sentences) + ".",
@@ -325,8 +325,8 @@ def differences(scope: ChartScope, theme: Theme) -> Drawing:
         ]
         panels.append(vl.panel(marks, rows, RATES[metric], **size))
         counts = [
-            f"{[row['is'] for row in rows].count(_fewer_errors_label(subject))} groups err less in "
-            f"{short_name(subject, 40)}"
+            f"{[row['is'] for row in rows].count(_fewer_errors_label(subject))} groups have fewer "
+            f"errors in {short_name(subject, 40)}"
             for subject in pair
         ]
         sentences.append(f"{RATES[metric]}: {', '.join(counts)}, of {len(rows)}")
@@ -335,11 +335,11 @@ def differences(scope: ChartScope, theme: Theme) -> Drawing:
         theme.styled(vl.side_by_side(panels, 12), view={"stroke": None}),
         f"{first_name} over {second_name}, group by group: {shortened(scope.grouping)} at "
         f"{shortened(scope.operating_point)}",
-        f"Rate with {first_name} divided by rate with {second_name} for each group, on common "
-        "data, with confidence interval.",
-        "Left of the dashed line the group has "
-        f"fewer errors with {first_name}, right of it with {second_name}. Triangles: the interval "
-        "excludes 1, without adjustment for the number of groups. Hollow dots have no interval.",
+        f"Rate with {first_name} divided by rate with {second_name} for each group, on the data "
+        "in common, with confidence interval.",
+        f"Left of the dashed line, a group has fewer errors with {first_name}; right of the line, "
+        f"with {second_name}. Triangles: the interval excludes 1, without adjustment for the "
+        "number of groups. Hollow dots have no interval.",
         "; ".join(sentences) + ".",
     )
 
@@ -434,12 +434,12 @@ def ranks(scope: ChartScope, theme: Theme) -> Drawing:
             {**vl.facets(panel, "p", panels, len(panels), 14), "data": vl.inline_data(rows)}
         ),
         f"Certainty of the ranking: {first_name} and {second_name}, by {shortened(scope.grouping)}",
-        "How often each system would have fewer errors, groups that differ less, or both, with "
-        "other speakers.",
-        "Each bar shows the percentage of bootstrap replicates: full for "
-        f"{first_name}, hollow for {second_name}. The nearer a bar is to full or hollow, the more "
-        "certain the rank; this is not a test. Grey: better in one respect only. "
-        "An empty row: the operating point fixes that rate.",
+        "How often each system would make fewer errors, differ less between groups, or both, if "
+        "other speakers were drawn.",
+        f"Each bar shows the percentage of bootstrap replicates: full for {first_name}, hollow "
+        f"for {second_name}. The closer a bar is to entirely full or entirely hollow, the more "
+        "certain the rank; the percentages are not a test. Grey: replicates in which neither "
+        "system is better in both respects. An empty row: the operating point fixes this rate.",
         "; ".join(sentences) + ".",
     )
 

@@ -94,8 +94,8 @@ def det(scope: ChartScope, theme: Theme, *, panel: str | None = None) -> Drawing
         "DET curve of each group; lower curves are better.",
         (_SHADES if has_shades else _NO_SHADES)
         + "Filled marks: audited operating points; if marks of the same shape lie apart, the "
-        "common threshold gives the groups different error rates. Hollow circles: minimum cost of "
-        "each group. Marks on the border lie on or beyond it."
+        "common threshold gives the groups different error rates. Hollow circles: minimum cost "
+        "of each group. Marks on the border stand for values on or beyond the border."
         + undrawn_sentence(scope, MAX_GROUPS),
         " ".join(_points_sentence(audit, subject) for subject in subjects),
     )

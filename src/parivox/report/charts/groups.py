@@ -102,8 +102,8 @@ def speakers(scope: ChartScope, theme: Theme) -> Drawing:
         theme.styled(vl.side_by_side(panels, 10), view=_NO_FRAME),
         f"Sample by {shortened(scope.grouping)}",
         "Speakers and trials by group.",
-        "Hollow bars, marked *: below the sample-size minimum for at "
-        "least one error type." + undrawn_sentence(scope, _MAX_SIZE_GROUPS),
+        "Hollow bars, marked *: groups below the sample-size minimum for at least one error type."
+        + undrawn_sentence(scope, _MAX_SIZE_GROUPS),
         "; ".join(_size_facts(scope, size_rows)) + ".",
     )
 
@@ -175,10 +175,10 @@ def forest(scope: ChartScope, theme: Theme) -> Drawing:
         f"by {shortened(scope.grouping)}",
         "Dots show the error rate of each group, lines its confidence interval (logarithmic axis; "
         "further right is worse).",
-        "Dashed line: all groups pooled. Grey band: 95 % range of a "
-        "group's rate if rates were equal in all groups. Triangles: verdict of worse or better. "
-        "Hollow dots: too few speakers or errors; groups with such a rate are marked *. An arrow "
-        "from the left: no errors were observed, and the rate is at most the value at the tip."
+        "Dashed line: all groups pooled. Grey band: 95 % range of a group's rate if rates were "
+        "equal in all groups. Triangles: verdict of worse or better. Hollow dots, marked *: "
+        "rates with too few speakers or errors. An arrow from the left: no errors were observed, "
+        "and the rate is at most the value at the tip."
         + undrawn_sentence(scope, _MAX_FOREST_GROUPS),
         "; ".join(sentences) + ".",
     )
@@ -476,7 +476,7 @@ def failures(scope: ChartScope, theme: Theme) -> Drawing:
         f"Failures to enrol and to acquire: {shortened(scope.label)} by "
         f"{shortened(scope.grouping)}",
         "Dots: share of each group's recordings that could not be used; lines: confidence "
-        "intervals; next to them failures and attempts.",
+        "intervals; the numbers next to them: failures / attempts.",
         "Further right is worse." + undrawn_sentence(scope, _MAX_FAILURE_GROUPS),
         "; ".join(sentences) + ".",
     )

@@ -78,7 +78,7 @@ def matrix(scope: ChartScope, theme: Theme) -> Drawing:
         "Each cell is a pair of groups: the darker the cell (on a dark background: the brighter), "
         "the more often speakers of the row's group are accepted as speakers of the column's "
         "group.",
-        "Steps are equal ratios. Hatched: no such trials in the list."
+        "Steps are equal ratios. Hatched: the list has no trials of this pair."
         + undrawn_sentence(scope, MAX_GROUPS),
         _description(cells, len(scope.groups)),
     )

@@ -133,9 +133,9 @@ def measures(scope: ChartScope, theme: Theme) -> Drawing:
         f"{shortened(scope.operating_point)}",
         "Each fairness measure in units of its noise floor, as distance from the value for equal "
         "rates.",
-        "Grey: range of 95 % of audits of these speakers if error rates were equal; tick: "
-        "their mean. Only points to the right of the grey area indicate a difference between "
-        "groups. Value and p are shown on the right"
+        "Grey: range of 95 % of audits of these speakers if error rates were equal; tick: their "
+        "mean. Only points to the right of the grey area indicate a difference between groups. "
+        "The value and p are shown on the right"
         + (" (a dash: no p; the tables of measures give the reason)" if lacks_p else "")
         + ". FDR, EO ratio: higher is fairer; all others: lower is fairer. "
         + _groups_sentence(scope, n_groups, omitted_groups, is_all=is_of_all),
@@ -151,7 +151,8 @@ def _groups_sentence(
         reasons = ", ".join(omission_reasons(scope.audit, scope.point_filters, omitted_groups))
         description = measured_groups_text(scope.audit, omitted_groups)
         return (
-            f"Groups: the {n_groups} {description}; in brackets: all groups. Excluded: {reasons}."
+            f"Groups: the {n_groups} {description}. In brackets: the value for all groups. "
+            f"Excluded: {reasons}."
         )
     return (
         f"Groups: all {n_groups}."
@@ -298,11 +299,10 @@ def over_metrics(scope: ChartScope, theme: Theme, *, measure: str = "nrb") -> Dr
         theme.styled(panel, view={"stroke": None}),
         f"{capitalised(meta_measure.label)} by base metric: {shortened(scope.grouping)}",
         f"{capitalised(meta_measure.definition)}.",
-        f"Dots: systems; lines: confidence intervals; grey "
-        "ticks: noise floors, where known. "
-        f"Groups: {_measured_groups(scope)}, or all groups if fewer than two are. Rates use the "
-        "common threshold, EER and minimum cost group-specific thresholds, so the rows are not "
-        "comparable. "
+        "Dots: systems; lines: confidence intervals; grey ticks: noise floors, where known. "
+        f"Groups: {_measured_groups(scope)}; all groups if this leaves fewer than two. Rates use "
+        "the common threshold, EER and minimum cost group-specific thresholds, so the rows are "
+        "not comparable. "
         + (f"Groups without errors are counted by the rule {zero_rules}. " if zero_rules else "")
         + (
             f"{capitalised(meta_measure.fairer)} is fairer."
@@ -450,9 +450,9 @@ def accuracy(scope: ChartScope, theme: Theme) -> Drawing:
         f"Accuracy and equality of systems: {shortened(scope.grouping)} at "
         f"{shortened(scope.operating_point)}",
         "Horizontal: pooled error rate.",
-        "Vertical: between-group SD of log rates, corrected for "
-        "sampling noise (0.69 corresponds to a twofold difference), for "
-        f"{_measured_groups(scope)}{'; hollow: for all groups' if has_left_out else ''}. Lower "
+        "Vertical: between-group SD of log rates, corrected for sampling noise (0.69 corresponds "
+        "to a twofold difference). Groups: "
+        f"{_measured_groups(scope)}{'; hollow marks: all groups' if has_left_out else ''}. Lower "
         "left is best. Bars: confidence intervals. Grey tick: noise floor. The rate that defines "
         "the operating point is the same for all systems.",
         "; ".join(sentences) + ".",

@@ -34,11 +34,11 @@ def reliability(calibration: Calibration, theme: Theme = PAPER) -> Drawing:
         _spec(rows, [*panels.values()], [*rule_names.values()], theme),
         f"Calibration of log-likelihood ratios: {shortened(record['system'])} by "
         f"{shortened(record['by'])}",
-        "Each point stands for trials with similar log-likelihood ratios, of speakers that the "
-        "calibrator was not fitted on.",
-        "On the dashed line, the ratios are right; below it, they are "
-        "too large. Lines are intervals. A name is followed by the number of speakers; * marks "
-        "groups whose own calibrator differs significantly from the common one.",
+        "Each point stands for trials with similar log-likelihood ratios, of speakers on whom "
+        "the calibrator was not fitted.",
+        "On the dashed line, the ratios are right; below the line, the ratios are too large. "
+        "Lines are intervals. A name is followed by the number of speakers; * marks groups whose "
+        "own calibrator differs significantly from the common one.",
         f"{len(rows)} points of {len(panels) - 1} groups and of all trials.",
     )
 

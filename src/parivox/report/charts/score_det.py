@@ -34,7 +34,7 @@ def score_det(metrics: ScoreMetrics, theme: Theme = PAPER) -> Drawing:
         _spec(rows, names, theme),
         f"DET curves: {shortened(metrics.name)}",
         "DET curve of all trials and of each group; lower curves are better.",
-        "Without ids of speakers no curve has an interval.",
+        "Curves have no intervals, as the ids of speakers are unknown.",
         f"{len(names)} curves.",
     )
 

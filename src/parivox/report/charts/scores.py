@@ -235,12 +235,11 @@ def boxes(scope: ChartScope, theme: Theme) -> Drawing:
         f"Score quantiles: {shortened(scope.label)} by {shortened(scope.grouping)}",
         "The box contains the middle half of a group's scores, lines reach from the 5th to the "
         "95th percentile, the stroke is the median.",
-        "Dashed line: the median of all trials. Thick bar: "
-        "confidence interval of the difference between the group's median and that of all trials; "
-        "if it excludes the dashed line, the scores of the group are shifted. Target trials "
-        "further left are rejected more often, nontarget trials further right are accepted more "
-        "often. Positions are accurate to the steps of the shared thresholds."
-        + undrawn_sentence(scope, _MAX_BOXES),
+        "Dashed line: the median of all trials. Thick bar: confidence interval of the difference "
+        "between the median of the group and that of all trials; if it excludes the dashed line, "
+        "the scores of the group are shifted. Target trials further left are rejected more "
+        "often, nontarget trials further right are accepted more often. Positions are accurate "
+        "to the steps of the shared thresholds." + undrawn_sentence(scope, _MAX_BOXES),
         "; ".join(sentences) + ".",
     )
 
@@ -321,8 +320,8 @@ def calibration(scope: ChartScope, theme: Theme) -> Drawing:
     return Drawing(
         theme.styled(vl.panel(marks, rows, "cost of the scores", **panel_size), view=_NO_FRAME),
         f"Calibration loss of each group: {shortened(scope.label)} by {shortened(scope.grouping)}",
-        "A diamond is the cost of a group's scores as log-likelihood ratios, a dot their cost "
-        "after a calibration for this group; lines are intervals.",
+        "Diamonds: the cost of a group's scores as log-likelihood ratios; dots: the cost after "
+        "calibration for this group; lines: intervals.",
         "The grey difference, in figures on "
         "the right, is the calibration loss. Scores without information cost 1 bit."
         + undrawn_sentence(scope, _MAX_CALIBRATED),
@@ -435,12 +434,13 @@ def thresholds(scope: ChartScope, theme: Theme) -> Drawing:
         theme.styled(panels_and_data, view={"stroke": None}),
         f"Common and group-specific thresholds: {shortened(scope.label)} by "
         f"{shortened(scope.grouping)}",
-        "Left: minimum-cost threshold of each group; the dashed line is the common threshold, with "
-        "the minimum cost of all trials.",
-        "Right: cost of a group at the common threshold divided by its "
-        "minimum cost, with interval; 1 means no loss. Dots are at least 1 by construction and "
-        "lie further right for small groups. Diamonds do not have this bias: their thresholds "
-        "are set on other speakers of the group. Hollow, marked *: too few speakers or errors."
+        "Left: the threshold with the minimum cost of each group; dashed line: the common "
+        "threshold, with the minimum cost over all trials.",
+        "Right: the cost of each group at the common threshold divided by the minimum cost of "
+        "the group, with interval; 1 means no loss. Dots lie at 1 or above by construction, and "
+        "further right for small groups. Diamonds do not have this bias: their thresholds are "
+        "set on other speakers of the group. Hollow marks and *: groups with too few speakers or "
+        "errors."
         + (f" Dots without interval: {missing_reasons}." if missing_reasons else "")
         + undrawn_sentence(scope, _MAX_OWN_THRESHOLDS),
         "; ".join(sentences) + ".",

@@ -286,10 +286,10 @@ def terms(scope: ChartScope, theme: Theme, *, measures: Names = None) -> Drawing
         f"Range of fairness measures: {shortened(scope.grouping)}",
         "Above: distribution of each measure over all alpha from 0 to 1 and all thresholds with an "
         f"FPR of {percent(_FPR_RANGE[0])} to {percent(_FPR_RANGE[1])}, scaled to equal peaks.",
-        "Below: the two terms of each measure over these thresholds: quartiles (box), 5th to 95th "
-        "percentile "
-        "(lines) and median. The larger term has more weight than alpha suggests. The range is "
-        "due to choices, not to chance. " + _groups_sentence(scope, has_faint=False),
+        "Below: the two terms of each measure over these thresholds: quartiles (box), 5th to "
+        "95th percentile (lines) and median. The larger term has more weight than alpha "
+        "suggests. The range is due to choices of alpha and threshold, not to chance. "
+        + _groups_sentence(scope, has_faint=False),
         "; ".join(sentences) + ".",
     )
 

@@ -543,7 +543,7 @@ EXPLORER_MEASURES = (
     ),
     ExplorerMeasure(
         "min_max",
-        "The lowest group, as a part of the highest",
+        "The lowest group, as a share of the highest",
         "smallest / largest",
         "1",
         _same_measure("min_max"),
@@ -578,7 +578,7 @@ EXPLORER_MEASURES = (
     ),
     ExplorerMeasure(
         "cv",
-        "The same, as a part of the average",
+        "Distance from the average, as a share of the average",
         "standard deviation / mean",
         "0",
         _same_measure("cv"),
@@ -592,7 +592,7 @@ EXPLORER_MEASURES = (
     ),
     ExplorerMeasure(
         "eo_ratio",
-        "The smaller part: of impostors in, of own let in",
+        "The smaller ratio: of false accepts, of true accepts",
         "equalised odds: ratio",
         "1",
         joint="eo_ratio",

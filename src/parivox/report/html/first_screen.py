@@ -135,7 +135,7 @@ def _legend(
         ),
         (
             f"grey band: equivalence margin, ratios from 1/{margin:g} to {margin:g}; equivalent: "
-            f"a stricter interval ({100 * EQUIVALENCE_CONFIDENCE:g} %) lies inside it"
+            f"a stricter interval ({100 * EQUIVALENCE_CONFIDENCE:g} %) lies inside the band"
         ),
         "for help with this screen, see “Read a report” in the documentation",
     ]

@@ -323,7 +323,7 @@ def _comparison_section(pair: ComparedPair) -> dict[str, Any]:
     """Return the comparison of two systems, or of one on two lists."""
     sheets = [replace(pair.all_trials, title="").for_report(f"All trials, {pair.label}")]
     ranks = Sheet.with_heads(
-        "Certainty of the order: replicates in which each is better, %",
+        "Certainty of the order: replicates in which each system is better, %",
         ("Compared", "Better in", *pair.names),
         words=(1, 2),
     )
@@ -353,7 +353,7 @@ def trial_list_section(audit: Audit) -> dict[str, Any]:
     for list_names, failed in findings.failed_checks(audit):
         label = f"The list of {', '.join(list_names)}"
         sheet = Sheet.with_heads(
-            f"Failed checks of the list of {', '.join(list_names)}",
+            f"Trial list of {', '.join(list_names)}: failed checks",
             ("Check", "What is required", "Found"),
             [
                 (

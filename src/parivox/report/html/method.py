@@ -207,7 +207,7 @@ STANDARD = "ISO/IEC 19795-10"
 ACT = "AI Act, Annex IV"
 _HARM_MEANINGS = {
     "Historical": "the data reflect existing inequalities",
-    "Representation": "some groups have too few people in the data to be served, or assessed, as "
+    "Representation": "some groups have too few people in the data to be served or assessed as "
     "well as other groups",
     "Measurement": "recordings or labels differ from what they are meant to represent, more for "
     "some people than for others",
@@ -263,8 +263,8 @@ def _representation(audit: Audit) -> Iterator[str]:
             smallest, largest = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
             list_text = f" on {scope.list}" if scope.list else ""
             yield (
-                f"By {scope.grouping}{list_text}: {count_of(len(sizes), 'group')}, from {smallest} "
-                f"with {count_of(sizes[smallest], 'speaker')} to {largest} with "
+                f"By {scope.grouping}{list_text}: {count_of(len(sizes), 'group')}, from "
+                f"{smallest} with {count_of(sizes[smallest], 'speaker')} to {largest} with "
                 f"{count_text(sizes[largest])}."
             )
         point = first_point_name(audit, scope.filters)
@@ -302,7 +302,10 @@ def _measurement(audit: Audit) -> Iterator[str]:
     yield (
         f"Recording conditions were examined within strata of {', '.join(within)}."
         if within
-        else "Recording conditions (device, channel, noise) were not examined (--within)."
+        else (
+            "Recording conditions (device, channel, noise) were not examined; --within examines "
+            "them."
+        )
     )
 
 
@@ -310,7 +313,7 @@ def _aggregation(audit: Audit) -> Iterator[str]:
     """Return sentences on the cost of the common threshold, and on confounded attributes."""
     names = ", ".join(audit.record["groupings"])
     yield (
-        f"One threshold is used for all groups. Groups by {names} were examined; groups by other "
+        f"One threshold is used for all groups. Groups were examined by {names}; groups by other "
         "attributes may also differ."
     )
     for scope in scopes(audit):
@@ -559,7 +562,7 @@ def _act_items(audit: Audit, context: Context) -> list[Item]:
         ("6 Changes over the life cycle", *not_in_audit),
         ("7 Standards applied", *not_in_audit),
         ("8 Declaration of conformity", *not_in_audit),
-        ("9 Monitoring after it is on the market", *not_in_audit),
+        ("9 Monitoring after the system is placed on the market", *not_in_audit),
     ]
 
 

@@ -193,7 +193,7 @@ def _choice_sentences(audit: Audit, context: Context) -> Iterator[str]:
         origin = (
             "named for the audit"
             if options["primary"]
-            else "the first grouping and operating point, as none was named"
+            else "the first grouping and operating point, as no primary analysis was named"
         )
         yield f"Primary analysis: {primary} ({origin})."
     if points_text := findings.thresholds_set_here_text(audit):
@@ -209,7 +209,7 @@ def _choice_sentences(audit: Audit, context: Context) -> Iterator[str]:
     yield f"Groups: {names} ({origin}). {_chooser_text(context.groups, 'groups')}."
     margin, reference = f"{options['margin']:g}", findings.reference_text(audit)
     yield (
-        f"Equivalence margin: ratios to {reference} from 1/{margin} to {margin}. "
+        f"Equivalence margin: 1/{margin} to {margin}, for the ratio of a group to {reference}. "
         f"{_chooser_text(context.margin, 'margin')}."
     )
 

@@ -314,8 +314,8 @@ def _rates_reading(audit: Audit, cell_rows: Sequence[Row]) -> str:
 
 
 _CELL_READING = (
-    "Each cell: rate in percent with its interval or, without interval, with errors/trials. "
-    f"* under-represented; {UNDEFINED} no such group, or no trials."
+    "Each cell: rate in percent with its interval or, without interval, with errors/trials. *: "
+    f"under-represented; {UNDEFINED}: no such group, or no trials."
 )
 
 
@@ -373,8 +373,8 @@ def crosstabs(audit: Audit, filters: Row, point: str) -> list[Sheet]:
                 rows,
                 f"{_CELL_READING} {trials_text(audit, [(filters, point)])}",
                 [
-                    f"No margin for {attribute}, as it is not a grouping of the audit: add --by "
-                    f"{attribute}."
+                    f"There is no margin for {attribute}, as {attribute} is not a grouping of the "
+                    f"audit: add --by {attribute}."
                     for attribute in missing_margins
                 ],
                 sums=1 if has_column_margin else 0,

@@ -345,7 +345,7 @@ def spread_table(audit: Audit, filters: Row) -> tuple[Sheet | None, list[str]]:
     notes += _missing_sentences(rows_by_measure, column_blocks, _missing_p_reason, "No p")
     if is_shared:
         notes.append(
-            "Not judged in all systems: "
+            "Groups not judged in all systems: "
             f"{', '.join(omission_reasons(audit, filters, omitted_groups))}."
         )
     return (sheet if sheet.rows else None), notes

@@ -222,8 +222,9 @@ def speaker_errors(audit: Audit, filters: Row, point: str) -> Iterator[Sheet]:
     limit_rows = table.subset(measure="speakers_above").rows()
     for limit in dict.fromkeys(row["limit"] for row in limit_rows):
         yield Sheet.with_heads(
-            f"Speakers at {point}: share whose own FNR is above the limit (without the noise of "
-            "few trials), and share of false rejects of the 10 % of speakers with the most",
+            f"Speakers at {point}: share of speakers whose own FNR is above the limit (corrected "
+            "for the noise of few trials), and share of false rejects that come from the 10 % of "
+            "speakers with the most",
             (
                 "group",
                 f"FNR above {percent(limit)}",
@@ -290,10 +291,10 @@ def attempts(audit: Audit, filters: Row, point: str) -> Iterator[Sheet]:
                 cells.append(interval_text(row["low"], row["high"], times=factor))
     if cells_by_group:
         yield Sheet.with_heads(
-            f"Per {_PER_TRIALS:,} in {audit.record['options']['attempts']} attempts at {point}, if "
-            "attempts are independent: speakers rejected (if all have the same rate, or if rates "
-            "differ as between these speakers) and impostors accepted. Last: attempts until an "
-            "impostor is accepted with 95 % probability.",
+            f"Per {_PER_TRIALS:,} in {audit.record['options']['attempts']} attempts at {point}, "
+            "if attempts are independent: speakers rejected (if all have the same rate, or if "
+            "rates differ as they do between these speakers) and impostors accepted. Last "
+            "column: attempts until an impostor is accepted with 95 % probability.",
             (
                 "group",
                 "rejected",
