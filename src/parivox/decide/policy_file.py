@@ -24,30 +24,30 @@ EXAMPLE = """\
 # Conditions for a release: parivox gate AUDIT --policy FILE checks an audit against them.
 parivox-policy: 1
 
-# A condition limits one rate (fnr, fpr, frr, far, fta, fte) of every group: for all groupings and
-# systems at the first operating point, or as named by: by, groups, system, at.
+# A condition limits one rate (fnr, fpr, frr, far, fta, fte) of every group, in all groupings and
+# systems, at the first operating point; the keys by, groups, system and at select others.
 conditions:
-- name: no group has over 1.5 times the false reject rate of all others
+- name: no group may have over 1.5 times the false reject rate of all others
   rate: fnr
-  at-most: 1.5x             # times the rate of all other groups combined
+  at-most: 1.5x             # 1.5 times the rate of all other groups combined
 
-- name: at most one of ten target trials of each group is rejected
+- name: at most one in ten target trials of each group may be rejected
   rate: fnr
   at-most: 10%
 
-- name: no group has a verdict of worse for false accepts
+- name: no group may have a verdict of worse for false accepts
   rate: fpr
-  not: worse                # the verdict of the audit
+  not: worse                # no group may have this verdict in the audit
 
-# With --baseline OLD, the audit of the release before:
-# - name: no group has over 1.25 times the false reject rate of the last release
+# With --baseline OLD, the saved audit of the previous release:
+# - name: no group may have over 1.25 times its false reject rate in the last release
 #   rate: fnr
 #   at-most: 1.25x
 #   than: baseline
 
-# Inconclusive conditions do not pass, unless they are accepted: why, and until when.
+# Inconclusive conditions pass only if they are accepted, with a reason and an end date.
 # accept:
-# - condition: no group has over 1.5 times the false reject rate of all others
+# - condition: no group may have over 1.5 times the false reject rate of all others
 #   groups: [f+India]
 #   reason: few speakers; more are recorded in spring
 #   until: 2027-06-30

@@ -26,6 +26,7 @@ from parivox.report.releases import changed_group_sentences
 from parivox.report.sheets.paper import markdown_escaped
 from parivox.report.words import (
     STYLES,
+    capitalised,
     count_of,
     interval_text,
     percent,
@@ -124,7 +125,7 @@ def _condition_parts(gate: Gate) -> Iterator[tuple[str, str, str]]:
             *_accepted_parts(group_rows),
         ]
         if outcome_parts:
-            words = f"{words}: {'; '.join(outcome_parts)}"
+            words = f"{words}. {capitalised('; '.join(outcome_parts))}"
         yield condition["outcome"], condition["condition"], words
 
 
@@ -168,15 +169,15 @@ def _condition_text(row: Row, gate: Gate) -> str:
     at_point = f" at {row['operating_point']}" if row["operating_point"] else ""
     rate = f"{row['rate'].upper()}{at_point}"
     if row["asked"] == "rate":
-        return f"{rate} at most {100 * row['most']:g} %"
+        return f"{rate} must be at most {100 * row['most']:g} %"
     if row["asked"] == "not worse":
-        return f"{rate} not worse than {gate.record['reference']}"
+        return f"{rate} must not be worse than that of {gate.record['reference']}"
     if row["asked"] == "ratio":
-        return f"{rate} at most {row['most']:g} times that of {gate.record['reference']}"
+        return f"{rate} must be at most {row['most']:g} times that of {gate.record['reference']}"
     pairing_text = "paired, the same trials" if gate.record["pairing"] == PAIRED else "unpaired"
     if gate.record["pairing"] == MIXED:
         pairing_text = "paired, the same trials; unpaired where speakers changed group"
-    return f"{rate} at most {row['most']:g} times that of the baseline ({pairing_text})"
+    return f"{rate} must be at most {row['most']:g} times that of the baseline ({pairing_text})"
 
 
 def _judged_group_names(rows: Sequence[Row], gate: Gate) -> list[str]:

@@ -176,9 +176,9 @@ def forest(scope: ChartScope, theme: Theme) -> Drawing:
         "Dots show the error rate of each group, lines its confidence interval (logarithmic axis; "
         "further right is worse).",
         "Dashed line: all groups pooled. Grey band: 95 % range of a group's rate if rates were "
-        "equal in all groups. Triangles: verdict of worse or better. Hollow dots, marked *: "
-        "rates with too few speakers or errors. An arrow from the left: no errors were observed, "
-        "and the rate is at most the value at the tip."
+        "equal in all groups. Triangles: verdict of worse or better. Hollow dots: rates with too "
+        "few speakers or errors; groups with such a rate are marked *. An arrow from the left: "
+        "no errors were observed, and the rate is at most the value at the tip."
         + undrawn_sentence(scope, _MAX_FOREST_GROUPS),
         "; ".join(sentences) + ".",
     )
