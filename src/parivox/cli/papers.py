@@ -36,7 +36,7 @@ def add_to(commands: Any, words: str) -> None:
     words = "list the tables, figures and claims of the papers, and which can be computed"
     usage = "parivox papers list [PAPER]"
     add_command(subcommands, "list", _list, PapersListCommand, help=words, usage=usage)
-    words = "compute items of a paper and compare them with print"
+    words = "compute items of a paper and compare the results with the printed values"
     add_command(
         subcommands,
         "run",

@@ -34,7 +34,7 @@ def add_to(commands: Any, words: str) -> None:
         examples=EXAMPLES,
     )
     subcommands = command.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    words = "systems that can be named, and why not"
+    words = "list the encoders that can run here, and what the others require"
     usage = "parivox systems list [options]"
     add_command(subcommands, "list", _list, SystemsListCommand, help=words, usage=usage)
     add_command(

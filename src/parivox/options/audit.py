@@ -566,7 +566,7 @@ class CountOptions(ReadOptions):
         "width of the score bins. Required for several groupings with suppression, because "
         "counts by exact score could be [joined](counts.md) across groupings",
         metavar="WIDTH",
-        default_text="no bins: each score is kept",
+        default_text="each score is kept, without bins",
         value_type="float | str | None",
         is_common=True,
     )
@@ -594,8 +594,9 @@ class CountOptions(ReadOptions):
     )
     key: Any = option(
         COUNTING_SECTION,
-        "secret of the [site](counts.md#sites-that-may-not-share-rows) for pseudonyms of "
-        "speakers; also write speaker counts, from which audits compute uncertainty",
+        "file with the secret of the [site](counts.md#sites-that-may-not-share-rows) for "
+        "pseudonyms of speakers. With a key, speaker counts are also written, from which audits "
+        "compute uncertainty",
         default_text="score counts only",
         is_common=True,
         value_type="str | os.PathLike[str] | None",

@@ -34,14 +34,14 @@ class MonitorOptions(ReadOptions):
     failures: None = field(default=None, init=False)
     state: Any = option(
         MONITORING_SECTION,
-        "file that contains the counts so far; `--new` creates it",
+        "file with the counts of all days so far; `--new` creates it",
         is_common=True,
         value_type="str | os.PathLike[str]",
     )
     key: Any = option(
         MONITORING_SECTION,
-        "file with the secret for pseudonyms of speakers, the only ids in the state; can be the "
-        "key of [`count`](counts.md#sites-that-may-not-share-rows)",
+        "file with the secret from which the pseudonyms of speakers are computed; the state "
+        "contains no other ids. The key of [`count`](counts.md#sites-that-may-not-share-rows)",
         is_common=True,
         value_type="str | os.PathLike[str] | None",
     )
@@ -62,7 +62,7 @@ class MonitorOptions(ReadOptions):
     )
     new: bool = option(
         MONITORING_SECTION,
-        "begin a stream: create the state with this day",
+        "begin a stream: create the state, with this day as the first",
         Flag,
         False,
         is_common=True,
@@ -84,7 +84,7 @@ class MonitorOptions(ReadOptions):
         MONITORING_SECTION,
         "saved audit whose group rates are the reference",
         metavar="AUDIT",
-        default_text="all earlier days; available from the fifth week on",
+        default_text="all earlier days of the same stream, from the fifth week on",
         is_common=True,
         value_type="str | os.PathLike[str] | None",
     )

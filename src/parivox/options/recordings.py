@@ -54,9 +54,8 @@ class EmbedOptions(CommandOptions):
         ListOptions,
         "columns",
         section=RECORDINGS_SECTION,
-        description="columns of a table by role, `speaker=talker,file=wav`; for a folder, the "
-        "level of "
-        "the path: `speaker=2`",
+        description="columns of a table by role, such as `speaker=talker,file=wav`; for a folder, "
+        "the level of the path, such as `speaker=2`",
         mapping_form="from role to column; give one, for example {'speaker': 'talker'}",
         example="speaker=talker,file=wav",
     )

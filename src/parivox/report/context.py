@@ -68,7 +68,7 @@ class Context:
     system: str = _text_field("System", "the vendor's encoder 3.1, scores normalised")
     population: str = _text_field("Population", "tenants, 18 to 95 years old")
     recruitment: str = _text_field(
-        "How the speakers came to take part", "volunteers, asked by letter"
+        "How the speakers were recruited", "volunteers, asked by letter"
     )
     threshold: Choice = field(
         default=Choice(), metadata=_field_metadata("Who chose the operating point")
@@ -89,10 +89,10 @@ HEADINGS = {
 }
 """The heading of each field, in the order of the report."""
 _TEMPLATE_HEAD = """\
-# Audit context: facts that only you know, for --context of parivox audit, show and report.
-# Empty entries are shown as not supplied. Each comment is an example.
+# Audit context: facts that only you know. Give this file to parivox audit, show or report with
+# --context. Empty entries are shown as not supplied. Each comment is an example.
 
-# Names for people, wherever the audit is shown: before the colon as the data have it
+# Labels to show instead of names: the name in the data before the colon, the label after it
 labels:
 #  f: women
 #  fpr=0.01: strict

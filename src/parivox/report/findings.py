@@ -381,12 +381,17 @@ def default_choices(audit: Audit) -> Iterator[str]:
 
 def pooled_metrics_text(pooled_rows: list[Row]) -> str:
     """Return the EER and the minimum costs of all trials."""
-    metrics = []
-    for row in pooled_rows:
-        if row["metric"] == "eer" and row["value"] is not None:
-            metrics.append(f"EER {percent(row['value'])} ({row['definition']})")
-        if row["metric"] == "min_cdet_norm" and row["value"] is not None:
-            metrics.append(f"minimum cost {row['value']:.4f} ({row['definition']})")
+    known_rows = [row for row in pooled_rows if row["value"] is not None]
+    metrics = [
+        f"EER {percent(row['value'])} ({row['definition']})"
+        for row in known_rows
+        if row["metric"] == "eer"
+    ]
+    metrics += [
+        f"minimum cost {row['value']:.4f} ({row['definition']})"
+        for row in known_rows
+        if row["metric"] == "min_cdet_norm"
+    ]
     reasons = {reason_text(row) for row in pooled_rows if row["metric"] == "eer"}
     return ", ".join(metrics) + "." if metrics else f"No EER: {', '.join(sorted(reasons))}."
 

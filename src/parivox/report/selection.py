@@ -190,4 +190,4 @@ def _missing_answer_reason(rate_row: Row, verdict_row: Row | None) -> str:
         return inconclusive_text(verdict_row) if is_conditional else ""
     if verdict_row["reason"] not in INCONCLUSIVE_REASONS:  # how a group misses a minimum
         return inconclusive_text(verdict_row)
-    return "; ".join(filter(None, (inconclusive_text(verdict_row), gates_text(verdict_row))))
+    return ", with ".join(filter(None, (inconclusive_text(verdict_row), gates_text(verdict_row))))

@@ -92,8 +92,10 @@ def _note_lines(audit: Audit) -> Iterator[RenderableType]:
     ):
         heading = "Texts in table {}, column {}, each with its number of rows".format(*place)
         yield text(heading, style="bold", apart=i > 0)
+        sentences = _headless_grid()
         for row in sorted(rows_of_column, key=lambda row: -row["rows"]):
-            yield text(f"{row['rows']:>9,}  {row['sentence']}")
+            sentences.add_row(f"{row['rows']:>9,} ", text(row["sentence"]))
+        yield sentences
 
 
 def summary(audit: Audit) -> Group:
