@@ -45,7 +45,7 @@ SAMPLE_COMMANDS = (
     ("context",),
 )
 _ABBREVIATIONS = r"(?<!e\.g\.)(?<!i\.e\.)(?<!cf\.)(?<!vs\.)(?<!Fig\.)(?<!sp\.)(?<!eq\.)(?<!al\.)"
-_SENTENCE_END = re.compile(_ABBREVIATIONS + r"(?<=[.!?])\s+(?=[A-Z*`\[\"'(<▲▼?0-9])")
+_SENTENCE_END = re.compile(_ABBREVIATIONS + r"(?<=[.!?])\s+(?=[A-Z*`\[\"'(<▲▼?~+0-9])")
 _BLOCK_TAGS = (
     "p|div|h\\d|li|tr|t[dh]|section|details|summary|figcaption|caption|dt|dd|option|label|button"
     "|small|span"

@@ -255,6 +255,12 @@ LATER = {
     "zero_over_zero",
     "zero_own_min",
     "zero_reference",
+    "no_interval",
+    "no_interval_of_log_ratio",
+    "same_in_all_replicates",
+    "often_undefined",
+    "interval_may_be_short",
+    "often_undefined_or_zero",
 }
 """Whose sentence changed after 0.2."""
 OF_OTHER_TABLES = {

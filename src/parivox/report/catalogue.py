@@ -190,7 +190,7 @@ SENTENCES: dict[str, SentenceTemplate] = {
         "the value is undefined or 0 in more than 5 % of the replicates"
     ),
     "fewer_than_two_speakers": SentenceTemplate("fewer than two speakers"),
-    "same_in_all_replicates": SentenceTemplate("the same in all replicates"),
+    "same_in_all_replicates": SentenceTemplate("the value is the same in all replicates"),
     "all_replicates_alike": SentenceTemplate("all replicates have the same value"),
     "beyond_number_range": SentenceTemplate("outside the range of floating-point numbers"),
     "same_group_or_reference": SentenceTemplate(

@@ -67,9 +67,7 @@ class Context:
     deployer: str = _text_field("Deployer", "a housing association")
     system: str = _text_field("System", "the vendor's encoder 3.1, scores normalised")
     population: str = _text_field("Population", "tenants, 18 to 95 years old")
-    recruitment: str = _text_field(
-        "How the speakers were recruited", "volunteers, asked by letter"
-    )
+    recruitment: str = _text_field("How the speakers were recruited", "volunteers, asked by letter")
     threshold: Choice = field(
         default=Choice(), metadata=_field_metadata("Who chose the operating point")
     )

@@ -800,8 +800,8 @@ DATA_SENTENCES = {
         "scores that look like log-likelihood ratios to base 10"
     ),
     "slope_of_base_10_llrs": SentenceTemplate(
-        "calibration multiplies the LLRs by {slope:.2f}, as expected of base-10 LLRs (2 to 4). "
-        "If the LLRs are to base 10, give --llr-base 10",
+        "calibration multiplies the LLRs by {slope:.2f}, as expected of base-10 LLRs (2 to 4); "
+        "if the LLRs are to base 10, give --llr-base 10",
         {"slope": 2.28},
     ),
     "scores_like_natural_llrs": SentenceTemplate(

@@ -189,7 +189,7 @@ def differing_groups_text(verdict_rows: Mapping[str, Row]) -> str:
     if not verdict_rows:
         return "–"
     outcomes = [
-        f"{group} {verdict_text(row)} ({short_number(row['ratio'])})"
+        f"{group} {verdict_text(row)} (ratio {short_number(row['ratio'])})"
         for group, row in verdict_rows.items()
         if row["verdict"] in {"worse", "better"}
     ]

@@ -142,7 +142,7 @@ def _both_error_types(values: Values) -> str:
         return f"{rejects_words}; {accepts_words}"
     if rejects == "inconclusive":
         return f"{accepts_words}; {rejects_words}"
-    joint = " and" if accepts == rejects else ","
+    joint = " and" if accepts == rejects else ";"
     return f"{accepts_words}{joint} {rejects_words}"
 
 

@@ -451,7 +451,7 @@ def accuracy(scope: ChartScope, theme: Theme) -> Drawing:
         f"{shortened(scope.operating_point)}",
         "Horizontal: pooled error rate.",
         "Vertical: between-group SD of log rates, corrected for sampling noise (0.69 corresponds "
-        "to a twofold difference). Groups: "
+        "to a twofold difference). Marks: "
         f"{_measured_groups(scope)}{'; hollow marks: all groups' if has_left_out else ''}. Lower "
         "left is best. Bars: confidence intervals. Grey tick: noise floor. The rate that defines "
         "the operating point is the same for all systems.",
