@@ -44,7 +44,7 @@ def test_an_audit_is_the_pilot_of_the_next_one(parivox, pilot):
 def test_given_numbers_in_place_of_a_pilot(parivox):
     completed = parivox("plan", *RATE_OPTIONS)
     assert (completed.returncode, completed.stderr) == (0, "")
-    assert "FNR, 2 groups of equal size: 33 speakers each with 230 trials" in completed.stdout
+    assert "FNR, 2 groups of equal size: each group needs 33 speakers and" in completed.stdout
     assert "add speakers, not trials" in " ".join(completed.stdout.split())
 
 

@@ -175,12 +175,12 @@ def test_what_is_odd_is_counted(read, csv, rows, plain, count):
         "reversed pairs": 2,
         "trials of an utterance with itself": 1,
         "infinite scores": 2,
-        "utterance ids that begin with the speaker id": 6,
+        "utterance ids begin with the speaker id": 6,
     }
     (note_text,) = (
         in_words(note.note) for note in trial_set.data_notes if note.item == "reversed_pairs"
     )
-    assert "in 1 of them the two scores differ, by up to 0.0001" in note_text
+    assert "in 1 of these pairs, the two scores differ, by up to 0.0001" in note_text
     assert trial_set.score_range == (-0.25, 0.9)
 
 

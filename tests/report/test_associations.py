@@ -22,13 +22,13 @@ ROW = {
 
 def test_an_association_is_stated_with_its_shares_and_statistics():
     stated = association(ROW)
-    consequence = "so a difference by gender may be due to band, in part or all"
+    consequence = "so a difference by gender may be partly or entirely due to band"
     assert stated.short == (
         "gender and band are associated (so a difference by one may be due to the other)"
     )
     assert stated.sentence == (
-        "gender and band are associated: 71 % of the speakers with gender f have band old, fewer "
-        "than 10 of those with m (Cramér's V 0.43, adjusted p < 0.001, 1,084 speakers), "
+        "gender and band are associated: 71 % of the speakers with gender f and fewer than 10 of "
+        "those with gender m have band old (Cramér's V 0.43, adjusted p < 0.001, 1,084 speakers), "
         f"{consequence}"
     )
 

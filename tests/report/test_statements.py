@@ -49,7 +49,7 @@ def test_failures_that_were_not_supplied_are_not_called_a_fact(two_systems):
         caveat.sentence for caveat in overview(two_systems).caveats if caveat.anchor == "failures"
     ]
     assert "were not supplied" in words
-    assert "If there were any" in words
+    assert "If there were such failures" in words
 
 
 def test_the_legend_names_the_level_at_which_groups_are_called_alike(two_systems):
@@ -69,7 +69,7 @@ def test_groups_that_are_only_explored_are_called_exploratory_first(audited):
         with console.capture() as captured:
             console.print(group_details(audit, [group]))
         closing_words[group] = " ".join(captured.get().split()).rpartition("p: for all groups ")[2]
-    assert "These verdicts are exploratory. Only those by gender" in closing_words["India"]
+    assert "These verdicts are exploratory. Only verdicts by gender" in closing_words["India"]
     assert "These verdicts are exploratory." not in closing_words["f"]
 
 

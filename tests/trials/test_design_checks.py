@@ -63,7 +63,7 @@ def test_median_durations_of_groups_are_compared(men, verdict, is_large, name, f
     assert found.verdict == verdict
     assert found.statistic == pytest.approx(ratio)
     assert found.sentence == (
-        "median duration of recordings, by gender: from 4.0 s (f, 48 recordings) to "
+        "the median duration of recordings, by gender, ranges from 4.0 s (f, 48 recordings) to "
         f"{statistics.median(men):.1f} s (m, 48 recordings), a ratio of {ratio:.3g}"
         + " (a large difference)"
         * is_large
@@ -75,8 +75,8 @@ def test_shares_of_short_recordings_are_compared():
     found = finding("G12", trial_list(), utterances=table)
     assert (found.verdict, found.statistic) == ("fail", 12 / 48)
     assert found.sentence == (
-        "12 of 96 recordings are under 2 s; by gender: 0.0 % (m, 48 recordings) to 25.0 % (f, 48 "
-        "recordings)"
+        "12 of 96 recordings are under 2 s; by gender, the share ranges from 0.0 % (m, 48 "
+        "recordings) to 25.0 % (f, 48 recordings)"
     )
     even = recordings({"f": [1.9, 2.0, 3.0, 4.0], "m": [1.0, 2.0, 3.0, 4.0]})
     assert finding("G12", trial_list(), utterances=even).verdict == "pass"
@@ -89,7 +89,9 @@ def test_durations_go_with_a_condition_too():
     ]
     checked = check(trial_list(), speakers=SPEAKERS, by=["gender", "channel"], utterances=table)
     assert checked["G11"].statistic == pytest.approx(8 / 3)
-    assert "by channel: from 3.0 s (phone, 48 recordings) to 8.0 s" in checked["G11"].sentence
+    assert (
+        "by channel, ranges from 3.0 s (phone, 48 recordings) to 8.0 s" in checked["G11"].sentence
+    )
     assert checked["G11"].offenders == 1  # not by gender
     in_bands = check(trial_list(), speakers=SPEAKERS, by="duration:5", utterances=table)
     assert in_bands["G11"].verdict == "not checked"  # groups are made of durations
@@ -113,8 +115,8 @@ def test_impostor_pools_of_groups_are_compared():
     found = finding("G13", trial_list(impostors))
     assert (found.verdict, found.statistic) == ("fail", 2.0)
     assert found.sentence == (
-        "median number of impostor speakers per enrolled speaker, by gender: from 3 (f, 12 "
-        "enrolled) to 6 (m, 12 enrolled), a ratio of 2"
+        "the median number of impostor speakers per enrolled speaker, by gender, ranges from 3 "
+        "(f, 12 enrolled) to 6 (m, 12 enrolled), a ratio of 2"
     )
     even = finding("G13", trial_list())
     assert (even.verdict, even.statistic) == ("pass", 1.0)
@@ -185,12 +187,12 @@ def test_an_audit_names_them_as_limitations():
     audit = pv.audit(trials, speakers=SPEAKERS, by="gender", utterances=table, intervals=False)
     texts = {caveat.short: caveat.sentence for caveat in caveats(audit)}
     starts = {
-        "error rates of groups may not be comparable: median duration of recordings, by gender":
-            "Part of a difference in error rates may be due to this",
+        "error rates of groups may not be comparable: the median duration of recordings":
+            "Part of a difference in error rates may be due to this difference between trials",
         "error rates of groups may not be comparable: 24 of 96 recordings are under 2 s": "due to",
-        "FPRs of groups may not be comparable: median number of impostor speakers": "false accepts",
+        "FPRs of groups may not be comparable: the median number of impostor": "false accepts",
         "1 of 24 enrolment recordings are also test recordings": "share a recording are dependent",
-        "target trials per nontarget trial, by gender": "weigh the groups",
+        "the number of target trials per nontarget trial, by gender": "weigh the groups",
     }  # fmt: skip
     for start, consequence in starts.items():
         (sentence,) = (text for short, text in texts.items() if short.startswith(start))

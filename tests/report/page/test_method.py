@@ -113,8 +113,8 @@ def test_opposite_orders_of_the_two_errors_are_told_with_their_correlation(disag
     verdicts = {"fnr": {"c": {"verdict": "worse"}}, "fpr": {"a": {"verdict": "inconclusive"}}}
     (sentence,) = disagreeing.opposite_errors(rates, verdicts)
     assert (
-        "c has the most false rejects and a has the most false accepts (which may be due to"
-        in sentence
+        "c has the highest false reject rate and a has the highest false accept rate (which may be "
+        "due to" in sentence
     )
     assert "(Kendall's tau -1.00 over 3 groups; -1 is opposite, 1 identical)" in sentence
     alike = _rates(a=(0.1, 0.01), b=(0.2, 0.02), c=(0.3, 0.03))
