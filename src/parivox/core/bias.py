@@ -294,7 +294,7 @@ _REFERENCE_MEASURES = (
     BiasMeasure(
         id="difference",
         label="difference",
-        definition="group - reference; 0: equal; above 0 the group is worse",
+        definition="group - reference; 0 means equal; above 0, the group is worse",
         par=0.0,
         is_of_references=True,
         scale="linear",
@@ -304,7 +304,7 @@ _REFERENCE_MEASURES = (
     BiasMeasure(
         id="ratio",
         label="ratio",
-        definition="group / reference; 1: equal; above 1 the group is worse",
+        definition="group / reference; 1 means equal; above 1, the group is worse",
         par=1.0,
         is_of_references=True,
         scale="ratio",
@@ -313,7 +313,7 @@ _REFERENCE_MEASURES = (
     BiasMeasure(
         id="neg_log_ratio",
         label="minus log ratio",
-        definition="-ln(group / reference); 0: equal; below 0 the group is worse",
+        definition="-ln(group / reference); 0 means equal; below 0, the group is worse",
         par=0.0,
         is_of_references=True,
         scale="linear",
@@ -325,8 +325,8 @@ _REFERENCE_MEASURES = (
         id="subgroup_bias",
         label="subgroup bias",
         definition=(
-            "group's cost over the pooled cost, at the threshold of the minimum cost over all "
-            "trials (paper 001, eq. 2)"
+            "cost of the group divided by the pooled cost, at the threshold with the minimum "
+            "cost over all trials (paper 001, eq. 2)"
         ),
         par=1.0,
         scale="ratio",
@@ -336,8 +336,9 @@ _REFERENCE_MEASURES = (
         id="threshold_bias",
         label="threshold bias",
         definition=(
-            "group's cost at that threshold over its own minimum cost; at least 1 by "
-            "construction, and larger for small groups (paper 001, eq. 3)"
+            "cost of the group at the threshold with the minimum cost over all trials, divided "
+            "by the minimum cost of the group; at least 1 by construction, and larger for small "
+            "groups (paper 001, eq. 3)"
         ),
         par=1.0,
         scale="ratio",
@@ -348,8 +349,8 @@ _REFERENCE_MEASURES = (
         id="threshold_bias_cv",
         label="threshold bias, cross-fitted",
         definition=(
-            "the same with group-specific thresholds set on other speakers of the group; may be "
-            "below 1"
+            "like threshold_bias, with group-specific thresholds set on other speakers of the "
+            "group; may be below 1"
         ),
         par=1.0,
         scale="ratio",
@@ -361,8 +362,8 @@ _MEAN_MEASURES = tuple(
         label=f"mean {measure.label}",
         definition=(
             f"unweighted mean of {measure.id} over the groups of an intersection that share a "
-            "value of one attribute, for example group gender=f (paper 001); groups where it is "
-            "undefined are left out, and the reason says how many"
+            "value of one attribute, for example group gender=f (paper 001); groups in which the "
+            "measure is undefined are left out, and the reason states the number of groups"
         ),
         # the mean of ratios is 1 at par, as each ratio is; that of differences 0
         par=measure.par,
@@ -377,8 +378,9 @@ _TREND = BiasMeasure(
     id="trend",
     label="trend",
     definition=(
-        "change of the log odds of an error per unit (in definition) of the number that bands are "
-        "made of; 0 is none, above it errors rise with the number"
+        "change of the log odds of an error per unit (column definition) of the number that "
+        "defines the bands; 0 means no change; above 0, errors become more frequent as the "
+        "number rises"
     ),
     par=0.0,
     scale="linear",

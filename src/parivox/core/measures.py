@@ -135,7 +135,9 @@ _BASE_METRICS = (
     BaseMetric(
         id="cdet_norm",
         label="Cost",
-        definition="detection cost at the operating point over that of deciding without scores",
+        definition=(
+            "detection cost at the operating point, divided by the cost of deciding without scores"
+        ),
         needs="points",
         computed_per="cost",
         compute=cdet,
@@ -207,7 +209,7 @@ _BASE_METRICS = (
     BaseMetric(
         id="fnr_at_fpr",
         label="FNR at own FPR",
-        definition="FNR where the group's own FPR is fixed at the stated rate",
+        definition="FNR at the threshold where the group's own FPR has the stated value",
         needs="counts",
         computed_per="held",
         trial_class="target",
@@ -217,7 +219,7 @@ _BASE_METRICS = (
     BaseMetric(
         id="fpr_at_fnr",
         label="FPR at own FNR",
-        definition="FPR where the group's own FNR is fixed at the stated rate",
+        definition="FPR at the threshold where the group's own FNR has the stated value",
         needs="counts",
         computed_per="held",
         trial_class="nontarget",
@@ -227,7 +229,7 @@ _BASE_METRICS = (
     BaseMetric(
         id="auc",
         label="AUC",
-        definition="probability that a target trial scores above a nontarget one",
+        definition="probability that a target trial scores above a nontarget trial",
         needs="counts",
         scale="one",
         bounds=UNIT_INTERVAL,
@@ -265,7 +267,7 @@ _BASE_METRICS = (
     BaseMetric(
         id="cal_loss",
         label="calibration loss",
-        definition="calibration loss: cllr - min_cllr; with intervals corrected for optimism",
+        definition="calibration loss: cllr - min_cllr; intervals are corrected for optimism",
         needs="llr",
         scale="linear",
         is_optimistic=True,
@@ -298,7 +300,7 @@ _BASE_METRICS = (
     BaseMetric(
         id="fte",
         label="FTE",
-        definition="failure-to-enrol rate: failed enrolments over attempted ones",
+        definition="failure-to-enrol rate: failed enrolments divided by attempted enrolments",
         needs="recordings",
         source="ISO/IEC 19795-1",
         bounds=UNIT_INTERVAL,
@@ -306,7 +308,9 @@ _BASE_METRICS = (
     BaseMetric(
         id="fta",
         label="FTA",
-        definition="failure-to-acquire rate: failed test recordings over attempted ones",
+        definition=(
+            "failure-to-acquire rate: failed test recordings divided by attempted test recordings"
+        ),
         needs="recordings",
         source="ISO/IEC 19795-1",
         bounds=UNIT_INTERVAL,
@@ -314,7 +318,7 @@ _BASE_METRICS = (
     BaseMetric(
         id="frr",
         label="FRR",
-        definition="false reject rate: like fnr, with failures to acquire as rejections",
+        definition="false reject rate: like fnr, with failures to acquire counted as rejections",
         needs="attempts",
         trial_class="target",
         source="ISO/IEC 19795-1",
@@ -323,7 +327,7 @@ _BASE_METRICS = (
     BaseMetric(
         id="far",
         label="FAR",
-        definition="false accept rate: like fpr, with failures to acquire as rejections",
+        definition="false accept rate: like fpr, with failures to acquire counted as rejections",
         needs="attempts",
         trial_class="nontarget",
         source="ISO/IEC 19795-1",
@@ -332,7 +336,9 @@ _BASE_METRICS = (
     BaseMetric(
         id="gfrr",
         label="GFRR",
-        definition="generalised false reject rate: like frr, also with failures to enrol",
+        definition=(
+            "generalised false reject rate: like frr, with failures to enrol counted as well"
+        ),
         needs="attempts",
         trial_class="target",
         source="ISO/IEC 19795-1",
@@ -341,7 +347,9 @@ _BASE_METRICS = (
     BaseMetric(
         id="gfar",
         label="GFAR",
-        definition="generalised false accept rate: like far, also with failures to enrol",
+        definition=(
+            "generalised false accept rate: like far, with failures to enrol counted as well"
+        ),
         needs="attempts",
         trial_class="nontarget",
         source="ISO/IEC 19795-1",

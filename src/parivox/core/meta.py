@@ -301,7 +301,10 @@ META_MEASURES = (
     MetaMeasure(
         id="ir",
         label="IR",
-        definition="largest over smallest FPR times largest over smallest FNR, each to its weight",
+        definition=(
+            "largest over smallest FPR times largest over smallest FNR, each raised to the power "
+            "of its weight"
+        ),
         source=_NIST,
         metric=BOTH,
         extra_input="alpha",
@@ -472,7 +475,9 @@ META_MEASURES = (
         id="au_fdr",
         label="area under FDR",
         short="auFDR",
-        definition="area under FDR over pooled false positive rates, divided by their span",
+        definition=(
+            "area under FDR over pooled false positive rates, divided by the span of these rates"
+        ),
         source="Peri et al. 2023",
         metric=BOTH,
         extra_input="grid",
@@ -508,9 +513,9 @@ META_MEASURES = (
     ),
     MetaMeasure(
         id="var_double_corrected",
-        label="variance beyond noise, twice corrected",
+        label="variance beyond noise (twice corrected)",
         short="twice corrected variance",
-        definition="the same, with an interval",
+        definition="like var_corrected, but corrected twice, with an interval",
         source=_LUM,
         extra_input="draws",
         bounds=UNBOUNDED,

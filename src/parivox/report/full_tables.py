@@ -484,14 +484,15 @@ def _comparison_blocks(audit: Audit) -> Iterator[RenderableType]:
                     if rank_metric == metric
                 ]
                 yield text(
-                    f"  {metric}, share of replicates in which each is better: {'; '.join(shares)}."
+                    f"  {metric}, share of replicates in which each system is better: "
+                    f"{', '.join(shares)}."
                 )
 
 
 def _rank_text(quantity: str, share_of_name: Mapping[str, float]) -> str:
     """Return in which share of replicates each of two systems is better."""
     shares = ", ".join(f"{name} {percent(share)}" for name, share in share_of_name.items())
-    return f"{quantity} {shares}"
+    return f"{quantity} ({shares})"
 
 
 # ---- another tool's rules

@@ -593,7 +593,8 @@ def _findings(audit: Audit, groups: Sequence[GroupResult], status: str) -> Itera
     for grouping, of_grouping in other_groupings:
         sentences = _grouping_sentences(audit, of_grouping, "", has_figures=False)
         compared = ""
-        if not _is_pair(of_grouping, reference):
+        differs = any(group.is_shown_to_differ for group in of_grouping)
+        if differs and not _is_pair(of_grouping, reference):
             compared = f", compared with {findings.reference_text(audit)}"
         yield _joined_sentences(f"{status}by {grouping}{compared}: ", sentences)
 
