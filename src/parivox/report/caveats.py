@@ -286,7 +286,7 @@ def under_represented_groups(audit: Audit) -> Iterator[Caveat]:
         n_groups = len(rates_by_group(audit, first_scope.filters).keys() - {POOLED})
         kind = f"{first_scope.grouping_label} " if len(groupings) > 1 else ""
         words = _small_group_shares(shortfalls, n_groups, kind)
-        details = "; ".join(
+        details = ". ".join(
             f"{metric.upper()}: {_shortfall_numbers(by_group)}"
             for metric, by_group in shortfalls.items()
         )

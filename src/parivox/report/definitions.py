@@ -115,7 +115,8 @@ LIMIT_MEASURES = {
         "if the whole interval is above it"
     ),
     "ratio_limit": (
-        "the ratio to the first reference and its limit: met and not_met as for limits of a rate"
+        "the ratio to the first reference and its limit: met and not_met are defined as for "
+        "limits of a rate"
     ),
     "speakers_above": (
         "share of speakers whose own FNR exceeds the limit, corrected for the noise of few trials"
@@ -150,7 +151,10 @@ COMPARISON_MEASURES = {
         "share of replicates in which the pooled value is smaller than in the other system"
     ),
     "p_less_spread": "share of replicates in which the spread is smaller than in the other system",
-    "p_both": "share of replicates in which both the pooled value and the spread are smaller",
+    "p_both": (
+        "share of replicates in which both the pooled value and the spread are smaller than in "
+        "the other system"
+    ),
 }
 """Measures of ``comparison.csv`` besides those of ``bias.csv`` and ``meta.csv``."""
 
@@ -487,7 +491,10 @@ def _verdict_definitions(options: Options) -> dict[str, object]:
             "power": (
                 "probability of worse or better if the shrinkage estimate of the ratio were true"
             ),
-            "is": "model-based, in addition to the observed value; no verdict depends on it",
+            "is": (
+                "model-based, shown in addition to the observed value; no verdict depends on "
+                "this estimate"
+            ),
         },
         "multiplicity": {
             "p_holm": "Holm: controls the probability of any false claim in the family",
@@ -529,8 +536,8 @@ def _verdict_definitions(options: Options) -> dict[str, object]:
             "margin": options.margin,
             "equivalent": (
                 f"the whole interval of the ratio lies within 1/{options.margin:g} to "
-                f"{options.margin:g}, also at {100 * EQUIVALENCE_CONFIDENCE:g} %, for each "
-                "group by itself"
+                f"{options.margin:g}, also at {100 * EQUIVALENCE_CONFIDENCE:g} % confidence; each "
+                "group is judged by itself"
             ),
             "worse, better": (
                 "if the group is not equivalent and p_holm is below "
@@ -539,18 +546,18 @@ def _verdict_definitions(options: Options) -> dict[str, object]:
             ),
             "because_of": (
                 "for a better group: the worst of the other groups (without it, the remaining "
-                "groups together have the lowest rate), named if the group is not better by the "
-                "same rules once the worst group is left out. For both error types: named if no "
-                "other verdict of worse or better holds for the group"
+                "groups together have the lowest rate) is named if the group is not better by "
+                "the same rules once the worst group is left out. For both error types, the "
+                "worst group is named if no other verdict of worse or better holds for the group"
             ),
             "inconclusive": (
                 "otherwise: the data do not show whether the group is worse, better or equivalent"
             ),
             "differs": (
                 "a group or system with a verdict of worse or better, or a system with a "
-                "significant heterogeneity test; the latter on the condition 'if variation "
-                "between speakers is similar in all groups', unless Welch's test of ln rates, "
-                "which does not need this condition, is also significant"
+                "significant heterogeneity test. The heterogeneity test has the condition 'if "
+                "variation between speakers is similar in all groups', unless Welch's test of ln "
+                "rates, which does not need this condition, is also significant"
             ),
         },
     }
