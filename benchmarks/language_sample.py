@@ -44,8 +44,10 @@ SAMPLE_COMMANDS = (
     ("compare", "AUDIT", "AUDIT"),
     ("context",),
 )
-_ABBREVIATIONS = r"(?<!e\.g\.)(?<!i\.e\.)(?<!cf\.)(?<!vs\.)(?<!Fig\.)(?<!sp\.)(?<!eq\.)(?<!al\.)"
-_SENTENCE_END = re.compile(_ABBREVIATIONS + r"(?<=[.!?])\s+(?=[A-Z*`\[\"'(<▲▼?~+0-9])")
+_ABBREVIATIONS = (
+    r"(?<!e\.g\.)(?<!i\.e\.)(?<!cf\.)(?<!vs\.)(?<!Fig\.)(?<!\bsp\.)(?<!\beq\.)(?<!\bal\.)"
+)
+_SENTENCE_END = re.compile(_ABBREVIATIONS + r"(?<=[.!?])\s+(?=[A-Z*`\[\"'“(<▲▼?~+0-9])")
 _BLOCK_TAGS = (
     "p|div|h\\d|li|tr|t[dh]|section|details|summary|figcaption|caption|dt|dd|option|label|button"
     "|small|span"
@@ -64,7 +66,7 @@ _LINE_WIDTH, _HELP_WIDTH = 80, 78
 def sentences(block: str) -> Iterator[str]:
     """Yield the sentences of a block of text: of at least six words, most of them letters."""
     for part in _SENTENCE_END.split(block):
-        sentence = re.sub(r"\s+", " ", part).strip(" -*|#>")
+        sentence = re.sub(r"\s+", " ", part).strip(" *|#>").removeprefix("- ")
         n_words = len(re.findall(r"[A-Za-z]{2,}", sentence))
         has_hash = re.search(r"[0-9a-f]{32}", sentence)
         if (

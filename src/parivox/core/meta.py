@@ -257,7 +257,7 @@ _NIST = "NIST (Grother)"
 _HOWARD = "Howard 2022"
 _HUTIRI = "Hutiri et al. 2023"
 _IR8429 = "NIST IR 8429"
-_FOUR_FIFTHS = "four-fifths style"
+_FOUR_FIFTHS = "after the four-fifths rule"
 _LUM = "Lum, Zhang and Bower 2022"
 
 META_MEASURES = (
@@ -433,7 +433,7 @@ META_MEASURES = (
         label="standard deviation",
         short="SD",
         definition="standard deviation over groups",
-        source="common",
+        source="in common use",
         zero_policies=_SMOOTHING_POLICIES,
         compute=spread.sd,
     ),
@@ -442,7 +442,7 @@ META_MEASURES = (
         label="coefficient of variation",
         short="CV",
         definition="standard deviation over groups relative to their mean",
-        source="common",
+        source="in common use",
         zero_policies=_SMOOTHING_POLICIES,
         compute=spread.cv,
     ),

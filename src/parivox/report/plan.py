@@ -53,9 +53,9 @@ def plan_summary(plan: Plan, *, details: bool = False) -> Iterator[RenderableTyp
     yield from _condition_table(plan)
     yield from _speakers_needed_lines(designs)
     yield text(
-        f"Aim: to detect a group whose rate is {settings['detect_ratio']:g} times that of all "
-        f"other groups combined with probability {settings['power']:g}, by a two-sided test at "
-        f"{100 * settings['confidence']:g} %."
+        f"Aim: to detect, with probability {settings['power']:g}, a group whose rate is "
+        f"{settings['detect_ratio']:g} times that of all other groups combined (two-sided test at "
+        f"{100 * settings['confidence']:g} %)."
     )
     if not len(plan.groups):
         for (metric,), rows in _rows_by(designs, ("metric",)).items():

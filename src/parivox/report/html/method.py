@@ -107,7 +107,7 @@ def _flat_texts(value: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
     """Return nested values as pairs of a name and a text; a measure is one pair."""
     if isinstance(value, dict) and "says" in value:
         fairer = "higher is fairer" if value["higher_is_fairer"] else "lower is fairer"
-        joins = "joins both rates" if value["joins_both_rates"] else ""
+        joins = "combines both rates" if value["joins_both_rates"] else ""
         parts = (value["says"], fairer, joins, value["source"])
         yield prefix, "; ".join(part for part in parts if part)
     elif isinstance(value, dict):
