@@ -75,7 +75,7 @@ def check_summary(checked: Checked) -> Iterator[RenderableType]:
         yield text("To do", style="bold", apart=True)
         yield remedies
     yield from _speaker_table(checked)
-    yield text("Details of each check and further statistics: -v.", apart=True)
+    yield text("For details of each check and further statistics, use -v.", apart=True)
 
 
 @group()
