@@ -51,7 +51,7 @@ class Grid(Table):
             ).rendered(console, options)
         if left_out:
             heads = [" ".join(str(self.columns[i].header).split()) for i in left_out]
-            yield Text(f"Not shown, as the table is too wide: {', '.join(heads)}")
+            yield Text(f"Not shown: {', '.join(heads)}")
 
     def rendered(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Return the table with the widths that its columns have."""
