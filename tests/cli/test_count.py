@@ -74,8 +74,8 @@ def test_withheld_groups_are_named(days, parivox):
     assert done.stdout.splitlines()[-2:] == [
         "Withheld to protect groups of fewer than 5 speakers: f (gender), m (gender).",
         (
-            "Another file of the same trials, counted by other groups, may give these back by "
-            "subtraction."
+            "From another file of the same trials, counted by other groups, these counts may be "
+            "recovered by subtraction."
         ),
     ]
     done = parivox("audit", "w.counts", "-v", cwd=days)

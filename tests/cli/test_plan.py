@@ -34,7 +34,7 @@ def test_an_audit_is_the_pilot_of_the_next_one(parivox, pilot):
     assert (completed.returncode, completed.stderr) == (0, "")
     assert ESCAPE not in completed.stdout
     text = " ".join(completed.stdout.split())
-    assert "1.5 times that of all other groups combined, with probability 0.8" in text
+    assert "with probability 0.8, a group whose rate is 1.5 times that of all other groups" in text
     assert "scores, at fpr=0.1, the operating point of the pilot nearest to FPR 5 %" in text
     assert "of f, m: fewer than 5 speakers" in text
     assert "FPR 5 % takes" in text

@@ -144,4 +144,4 @@ def test_a_group_that_the_system_never_takes_wrong_is_told_as_such(page, materia
     sides = zip(trials["enrol"], trials["test"], trials["score"], strict=True)
     apart = [score + (9 if a[:3] == b[:3] else -9) * (a[:3] in women) for a, b, score in sides]
     text = page({"S": {**trials, "score": apart}}, by="gender")
-    assert "inconclusive no interval, or an EER of 0, for f" in text
+    assert "inconclusive there is no interval, or the EER is 0, for f" in text

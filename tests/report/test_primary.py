@@ -78,7 +78,7 @@ def test_what_is_named_leads(named, told_words):
 
 
 def test_the_page_says_whether_it_was_named(audit, named):
-    by_default = "the first grouping and operating point, as none was named"
+    by_default = "the first grouping and operating point, as no primary analysis was named"
     assert f"Primary analysis: gender at fpr=0.01 ({by_default})." in plain(page(audit))
     assert "Primary analysis: nation at eer (named for the audit)." in plain(page(named))
     assert "--primary nation@eer" in plain(page(named))

@@ -209,7 +209,7 @@ def test_a_combination_without_anyone_is_told_as_the_legend_says(material, read)
     text = read(
         html_report(pv.audit({"m": trials}, speakers=lopsided, by=attributes, **options))
     ).text
-    assert "The reason for a dash is below the table." in text
+    assert "The reason for a dash is given below the table." in text
     table = text.partition("false rejects (FNR), %, ")[2]
     assert "there is no such group" in table.partition("false accepts (FPR)")[0]
 
@@ -325,7 +325,7 @@ def test_what_the_terminal_says_of_people_attempts_and_weights_is_in_the_page(au
     text = read(html_report(audit)).text
     for words in (
         "Per 10,000 in 3 attempts at fpr=0.05, if attempts are independent",
-        "Speakers at fpr=0.05: share whose own FNR is above the limit",
+        "Speakers at fpr=0.05: share of speakers whose own FNR is above the limit",
         "At fpr=0.05 with equal weight for each stratum of nation",
         "EER at group-specific thresholds, exploratory:",
         "Limit of 5 % on FNR at fpr=0.05",
