@@ -39,7 +39,7 @@ def test_a_group_is_told_at_every_point_in_every_system_with_why(show):
     assert "C, of nation" in output
     for words in ("A, fpr=0.2", "B, fpr=0.2", "A, eer", "B, eer"):
         assert len([line for line in output.splitlines() if line.startswith(f"  {words} ")]) == 4
-    assert "A, fpr=0.2; A, eer; B, fpr=0.2; B, eer: fewer than 5 speakers" in output
+    assert "Fewer than 5 speakers: A, fpr=0.2; A, eer; B, fpr=0.2; B, eer" in output
     assert "m, of gender" not in output
 
 

@@ -99,7 +99,7 @@ def test_other_results_show_what_the_terminal_prints(shown_results):
         "grade": "Every trial is in",
         "convert": "",
         "inspect": "people.csv",
-        "plan": "To detect",
+        "plan": "Aim: to detect",
     }
     for name, shown in shown_results.items():
         reader = parsed(shown)
