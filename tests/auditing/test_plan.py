@@ -266,7 +266,7 @@ def test_a_plan_without_a_pilot_is_for_two_groups(text):
     assert needed == speakers_needed(2, 0.1, 230, 0.12)
     assert least_speakers(2, 0.1, 230, 0.12) == 27 < needed
     assert len(plan.groups) == len(plan.lists) == 0
-    assert f"FNR, 2 groups of equal size: {needed} speakers each" in text(plan)
+    assert f"2 groups of equal size: each group needs {needed} speakers" in text(plan)
 
 
 def test_a_target_without_a_pilot_tells_the_trials_it_takes(text):
