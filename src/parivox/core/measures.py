@@ -209,7 +209,7 @@ _BASE_METRICS = (
     BaseMetric(
         id="fnr_at_fpr",
         label="FNR at own FPR",
-        definition="FNR at the threshold where the group's own FPR has the stated value",
+        definition="FNR where the group's own FPR has the stated value",
         needs="counts",
         computed_per="held",
         trial_class="target",
@@ -219,7 +219,7 @@ _BASE_METRICS = (
     BaseMetric(
         id="fpr_at_fnr",
         label="FPR at own FNR",
-        definition="FPR at the threshold where the group's own FNR has the stated value",
+        definition="FPR where the group's own FNR has the stated value",
         needs="counts",
         computed_per="held",
         trial_class="nontarget",
