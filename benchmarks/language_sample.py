@@ -57,6 +57,10 @@ _HELP_ENTRY = re.compile(r"\s{2,4}\S.*?\s{2,}(?=\S)|\s{2,4}\S+$")
 _OPTION_OR_COMMAND = re.compile(r"\s{4}|\s+-|\s+[A-Z]{3}")
 """Starts of help entries, whose names are left out; other labels belong to their sentence."""
 _COMMAND = re.compile(r"\s*(\S+: )*parivox \w+ .*(--|\.csv)")
+_LABEL = re.compile(r"\s*(?:- |\S+ {2,})?")
+"""The bullet or label of a line, and the blanks around it."""
+_FIRST_WORD = re.compile(r"[\d.,]+ (?:%|times)|p [=<≤] \S+|\S+")
+"""A word, or what is not wrapped: a number and its unit, or a p value."""
 _TABLE_ROW = re.compile(r"\s+[\d,]+\s{2,}\S")
 _TABLE_HEAD = re.compile(r"(?m)^.*\n\s*─+$")
 _LINE_WIDTH, _HELP_WIDTH = 80, 78
@@ -108,14 +112,15 @@ def sentences_of_report(text: str) -> Iterator[str]:
 
 def sentences_of_terminal(text: str) -> Iterator[str]:
     """Yield the sentences of what commands print; wrapped lines are joined, examples left out."""
-    blocks, previous_line, is_example = [""], "", False
+    blocks, previous_line, is_example, width = [""], "", False, _LINE_WIDTH
     for printed_line in _TABLE_HEAD.sub("", text).splitlines():
         line = re.sub(r"^# ", "", printed_line)
         if not line.startswith(" "):
             is_example = line.startswith(("examples:", "usage:"))
+            width = _HELP_WIDTH if line.startswith("usage:") else width
         if is_example or _COMMAND.match(line):
             line = previous_line = ""
-        if _is_continuation(line, previous_line):
+        if _is_continuation(line, previous_line, width):
             blocks[-1] += f" {line.strip()}"
         else:
             help_entry = _OPTION_OR_COMMAND.match(line) and _HELP_ENTRY.match(line)
@@ -125,19 +130,21 @@ def sentences_of_terminal(text: str) -> Iterator[str]:
         yield from sentences(block.removeprefix("parivox: ").removeprefix("error: "))
 
 
-def _is_continuation(line: str, previous_line: str) -> bool:
-    """Return whether a line continues the sentence of the line before."""
+def _is_continuation(line: str, previous_line: str, width: int) -> bool:
+    """Return whether a line continues the sentence of the line before, of text of that width."""
     if not line.strip() or not previous_line.strip() or line.startswith("parivox: "):
         return False
     if line.startswith(" " * 6):
         return _TABLE_ROW.match(line) is None
-    indents = [len(each) - len(each.lstrip()) for each in (previous_line, line)]
-    has_columns = _HELP_ENTRY.match(line) or re.search(r"\S {2,}\S", previous_line)
-    if indents[0] != indents[1] or has_columns:
+    label = _LABEL.match(previous_line)
+    text_column = label.end() if label else 0
+    is_entry = re.match(r"\s{2,4}\S.*?\s{2,}\S|\s+--?\w", line)
+    has_columns = is_entry or re.search(r"\S {2,}\S", previous_line[text_column:])
+    if has_columns or len(line) - len(line.lstrip()) != text_column:
         return False
-    first_word = line.strip().split(" ")[0]
-    width = len(previous_line.rstrip())
-    return width <= _LINE_WIDTH and width + 1 + len(first_word) > _HELP_WIDTH
+    first_word = _FIRST_WORD.match(line.strip())
+    length = len(previous_line.rstrip())
+    return length <= width and length + 1 + len(first_word[0] if first_word else "") > width
 
 
 def printed_text(words: Sequence[str], folder: Path) -> str:

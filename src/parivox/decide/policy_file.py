@@ -24,10 +24,11 @@ EXAMPLE = """\
 # Conditions for a release: parivox gate AUDIT --policy FILE checks an audit against them.
 parivox-policy: 1
 
-# A condition limits one rate (fnr, fpr, frr, far, fta, fte) of every group, in all groupings and
-# systems, at the first operating point; the keys by, groups, system and at select others.
+# A condition limits one rate of every group: fnr, fpr, frr, far, fta or fte.
+# The keys by, groups, system and at select groupings, groups, systems and operating points.
+# Default: all groups of all groupings and systems, at the first operating point.
 conditions:
-- name: no group may have over 1.5 times the false reject rate of all others
+- name: no group may exceed 1.5 times the false reject rate of all others
   rate: fnr
   at-most: 1.5x             # 1.5 times the rate of all other groups combined
 
@@ -40,14 +41,14 @@ conditions:
   not: worse                # no group may have this verdict in the audit
 
 # With --baseline OLD, the saved audit of the previous release:
-# - name: no group may have over 1.25 times its false reject rate in the last release
+# - name: no group may exceed 1.25 times its false reject rate in the last release
 #   rate: fnr
 #   at-most: 1.25x
 #   than: baseline
 
 # Inconclusive conditions pass only if they are accepted, with a reason and an end date.
 # accept:
-# - condition: no group may have over 1.5 times the false reject rate of all others
+# - condition: no group may exceed 1.5 times the false reject rate of all others
 #   groups: [f+India]
 #   reason: few speakers; more are recorded in spring
 #   until: 2027-06-30

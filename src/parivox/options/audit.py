@@ -101,7 +101,7 @@ class ReadOptions(CommandOptions):
     )
     utterances: Any = option(
         INPUT_SECTION,
-        "utterance table with any attributes; it names the speaker of each utterance if ids do "
+        "utterance table with any attributes; the table names the speakers if ids do "
         "not start with the speaker. Also a Kaldi data folder, or a pattern that [locates the "
         "speaker in the ids](bring-your-data.md#ids), such as `{speaker}-**`; one pattern per "
         "side, as in `enrol={speaker}-**` and `test=**/{speaker}_*`",

@@ -483,10 +483,11 @@ def _comparison_blocks(audit: Audit) -> Iterator[RenderableType]:
                     for rank_metric, quantity, first_share, second_share in split.ranks
                     if rank_metric == metric
                 ]
-                yield text(
-                    f"  {metric}, share of replicates in which each system is better: "
+                words = (
+                    f"{metric}, share of replicates in which each system is better: "
                     f"{', '.join(shares)}."
                 )
+                yield Padding(text(words), (0, 0, 0, 2))
 
 
 def _rank_text(quantity: str, share_of_name: Mapping[str, float]) -> str:
