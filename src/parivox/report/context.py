@@ -88,7 +88,7 @@ HEADINGS = {
 """The heading of each field, in the order of the report."""
 _TEMPLATE_HEAD = """\
 # Audit context: facts that only you know, given with --context to parivox audit, show or report.
-# Empty entries are shown as not supplied.
+# Empty entries are shown as not supplied. Each comment is an example.
 
 # Labels to show instead of names: the name in the data before the colon, the label after it
 labels:
@@ -116,9 +116,7 @@ def starter() -> str:
 def _template_line(context_field: Field[Any]) -> str:
     """Return the line of a field to fill in, with its example as a comment."""
     example = context_field.metadata["example"]
-    return (
-        f"{context_field.name}:  # for example: {example}" if example else f"{context_field.name}:"
-    )
+    return f"{context_field.name}:  # {example}" if example else f"{context_field.name}:"
 
 
 def read_context(source: object) -> Context | None:
