@@ -60,17 +60,27 @@ def test_a_share_of_all_but_few_is_not_told():
 
 
 @pytest.mark.parametrize(
-    "shares",
+    ("stated", "shares"),
     [
-        ROW["shares"]
-        | {"groups": [{"group": "f", "share": 0.71}, {"group": "m", "fewer_than": 9}]},
-        {
-            "value": "60+",
-            "groups": [{"group": "a, b", "all_but_fewer_than": 5}, {"group": "c", "share": 0.0}],
-        },
-        None,
+        (
+            ": 71 % of the speakers with gender f have band old, fewer than 9 of those with m",
+            ROW["shares"]
+            | {"groups": [{"group": "f", "share": 0.71}, {"group": "m", "fewer_than": 9}]},
+        ),
+        (
+            ": all but fewer than 5 of the speakers with gender a, b have band 60+, 0 % of those "
+            "with c",
+            {
+                "value": "60+",
+                "groups": [
+                    {"group": "a, b", "all_but_fewer_than": 5},
+                    {"group": "c", "share": 0.0},
+                ],
+            },
+        ),
+        ("", None),
     ],
 )
-def test_shares_are_read_from_the_sentence_that_states_them(shares):
-    sentence = association(ROW | {"shares": shares}).sentence
+def test_shares_are_read_from_the_sentence_of_0_2_that_states_them(stated, shares):
+    sentence = f"gender and band are associated{stated} (Cramér's V 0.43, adjusted p < 0.001)"
     assert shares_of_sentence(sentence, "gender", "band") == shares
