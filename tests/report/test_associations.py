@@ -68,9 +68,9 @@ def test_a_share_of_all_but_few_is_not_told():
             | {"groups": [{"group": "f", "share": 0.71}, {"group": "m", "fewer_than": 9}]},
         ),
         (
-            ": all but fewer than 5 of the speakers with gender a have band 60+, 0 % of those with c",
+            ": all but fewer than 5 of the speakers with gender a have band b, 0 % of those with c",
             {
-                "value": "60+",
+                "value": "b",
                 "groups": [
                     {"group": "a", "all_but_fewer_than": 5},
                     {"group": "c", "share": 0.0},
