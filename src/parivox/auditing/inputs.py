@@ -168,7 +168,7 @@ def named_counts_files(scores: Any) -> NamedFiles | None:
             hint = "copy or create the file again"
             raise DataError(msg, hint)
         msg = f"{os.fspath(counts_files[0])}: contains counts, but {other_name} does not"
-        hint = "convert all files with parivox count first"
+        hint = f"count {other_name} with parivox count first"
         raise ConfigError(msg, hint)
     return named_sources
 

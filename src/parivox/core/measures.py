@@ -209,7 +209,7 @@ _BASE_METRICS = (
     BaseMetric(
         id="fnr_at_fpr",
         label="FNR at own FPR",
-        definition="FNR where the group's own FPR has the stated value",
+        definition="FNR at the group's own threshold for the stated FPR",
         needs="counts",
         computed_per="held",
         trial_class="target",
@@ -219,7 +219,7 @@ _BASE_METRICS = (
     BaseMetric(
         id="fpr_at_fnr",
         label="FPR at own FNR",
-        definition="FPR where the group's own FNR has the stated value",
+        definition="FPR at the group's own threshold for the stated FNR",
         needs="counts",
         computed_per="held",
         trial_class="nontarget",

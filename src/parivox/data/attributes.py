@@ -205,7 +205,7 @@ def parse_attribute(text: str, option: str = "--by") -> Attribute:
         finite_number(end.strip()) if "," not in end else math.nan for end in edge_text.split(",")
     )
     if any(math.isnan(e) for e in edges) or any(a >= b for a, b in pairwise(edges)):
-        msg = f"{option} {text}: the band edges are not increasing numbers, as in {name}:18,30,60"
+        msg = f"{option} {text}: the band edges must be increasing numbers, as in {name}:18,30,60"
         hint = ""
         if all(math.isnan(edge) for edge in edges):
             hint = f"correct the edges or, if {text!r} is the name of a column, rename the column"

@@ -143,6 +143,6 @@ def _person_of_model(rows: pl.DataFrame, name: str, roles: Mapping[str, str]) ->
     if is_of_other.any():
         model, person = models.filter(is_of_other).sort("model").row(0)
         msg = f"{name}: model {model!r} of {person!r} has the name of another person"
-        hint = "give each model a different name"
+        hint = "rename the model"
         raise DataError(msg, hint)
     return dict(models.iter_rows())

@@ -388,8 +388,8 @@ def _cut_hint(names: pl.Series, known: pl.Series) -> str:
     Examples
     --------
     >>> _cut_hint(pl.Series(["anna"]), pl.Series(["anna.b", "tom"]))
-    "they end where those there have a full stop ('anna' is 'anna.b'), as SpeechBrain cuts ids; \
-write them whole"
+    "write the whole ids: these end where ids in the table have a full stop ('anna' is 'anna.b'), \
+as in output of SpeechBrain"
     """
     for cut in _FULL_STOP_CUTS:
         shortened = pl.DataFrame({"whole": known, "cut": known.str.replace(cut, "")})

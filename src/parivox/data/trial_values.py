@@ -140,7 +140,7 @@ def _label_remedy(column: pl.Series) -> str:
     Examples
     --------
     >>> _label_remedy(pl.Series(["H1", "H2"]))
-    'say what its words mean, for example --columns target=H1,nontarget=H2 or the other way round'
+    'state what the words mean, for example --columns target=H1,nontarget=H2 or the reverse'
     """
     words = column.str.strip_chars().drop_nulls().unique(maintain_order=True).to_list()
     unknown = [word for word in words if word and not is_label(word)]

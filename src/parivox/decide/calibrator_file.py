@@ -93,7 +93,7 @@ class Calibrator:
         similarities = sign * np.asarray(scores, dtype=np.float64)
         llrs = np.asarray(self.common.llr(similarities))
         if self.groups and groups is None:
-            msg = f"the calibrator has a separate function for each group by {self.by}"
+            msg = f"the calibrator has group-specific functions by {self.by}"
             hint = "give the group of each trial"
             raise DataError(msg, hint)
         for name, line in self.groups.items():

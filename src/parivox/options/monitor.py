@@ -41,7 +41,8 @@ class MonitorOptions(ReadOptions):
     key: Any = option(
         MONITORING_SECTION,
         "file with the secret from which the pseudonyms of speakers are computed; the state "
-        "contains no other ids. The key of [`count`](counts.md#sites-that-may-not-share-rows)",
+        "contains no other ids. It can be the key of "
+        "[`count`](counts.md#sites-that-may-not-share-rows)",
         is_common=True,
         value_type="str | os.PathLike[str] | None",
     )
@@ -84,7 +85,7 @@ class MonitorOptions(ReadOptions):
         MONITORING_SECTION,
         "saved audit whose group rates are the reference",
         metavar="AUDIT",
-        default_text="all earlier days of the same stream, from the fifth week on",
+        default_text="all earlier days of the same stream; compared from the fifth week on",
         is_common=True,
         value_type="str | os.PathLike[str] | None",
     )

@@ -838,7 +838,7 @@ def _pair_eer_lines(
     if ratio_row["p"] <= level:
         yield EerLine("the harder group", words, is_shown=True)
     else:
-        yield EerLine("the harder group", f"{words} (inconclusive)")
+        yield EerLine("the harder group", f"inconclusive; {words}")
     yield from (EerLine(row["group"], _eer_text(row)) for row in pair)
 
 
@@ -865,7 +865,8 @@ def _several_eer_lines(
     words = f"{len(differing_rows)} of {n_groups} groups differ from {reference}"
     n_inconclusive = n_groups - len(differing_rows)
     if n_inconclusive:
-        words += f"; the other {n_inconclusive} groups are inconclusive"
+        others = "other group is" if n_inconclusive == 1 else f"other {n_inconclusive} groups are"
+        words += f"; the {others} inconclusive"
     yield EerLine("harder or easier", words)
     differing_rows.sort(key=lambda row: -abs(math.log(ratio_of_group[row["group"]]["value"])))
     for row in differing_rows[:_MAX_DIFFERING_GROUPS]:

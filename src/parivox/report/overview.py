@@ -491,12 +491,15 @@ def _inconclusive_note(comparisons: Sequence[GroupComparison]) -> str:
         _REASON_TEXTS.get(comparison.reason_code, _OTHER_REASONS) for comparison in inconclusive
     )
     reasons = "; ".join(f"{reason} ({count_text(n)})" for reason, n in n_of_reason.most_common())
-    share = "1 comparison"
+    share = "the only comparison is"
     if len(comparisons) > 1:
-        share = f"{count_text(len(inconclusive))} of {count_text(len(comparisons))} comparisons"
+        verb = "is" if len(inconclusive) == 1 else "are"
+        share = (
+            f"{count_text(len(inconclusive))} of {count_text(len(comparisons))} comparisons {verb}"
+        )
     return (
-        f"in {share}, the data show neither a difference nor equivalence. Reasons "
-        f"(number of comparisons): {reasons}."
+        f"{share} inconclusive, which does not mean equivalent. Reasons (number of comparisons): "
+        f"{reasons}."
     )
 
 

@@ -106,7 +106,7 @@ def plan_summary(plan: Plan, *, details: bool = False) -> Iterator[RenderableTyp
         )
     yield text(caution, apart=True)
     if not_shown:
-        yield text(f"Shown only with --json: {', '.join(not_shown)}.")
+        yield text(f"Not shown here, but with --json: {', '.join(not_shown)}.")
 
 
 def _condition_table(plan: Plan) -> Iterator[RenderableType]:

@@ -134,7 +134,7 @@ def _pairing_text(rows: Sequence[Row]) -> str:
         return "; ".join(_PAIRING_TEXTS[pairing] for pairing in pairings)
     unpaired = dict.fromkeys(row["group"] for row in rows if row["pairing"] == UNPAIRED)
     names = ", ".join(shortened_names(list(unpaired), most=_MAX_NAMED_GROUPS))
-    return f"{_PAIRING_TEXTS[PAIRED]}, except {names}, whose intervals are wider"
+    return f"{_PAIRING_TEXTS[PAIRED]}; {names}: unpaired, with wider intervals"
 
 
 def _pooled_change_text(row: Row) -> str:

@@ -98,7 +98,7 @@ SYSTEM_SENTENCES: dict[str, SentenceTemplate] = {
         {"repetition": "quieter", "cosine": 0.9921},
     ),
     "vectors_move": SentenceTemplate(
-        _repeated("the vectors change, with a cosine of down to {cosine:.4f}"),
+        _repeated("the vectors change, with cosines down to {cosine:.4f}"),
         {"repetition": "quieter", "cosine": 0.7034},
     ),
     "repeated_vectors_unusable": SentenceTemplate(

@@ -102,8 +102,8 @@ def check_address(address: str) -> str:
     if address != AUTO_ADDRESS and not re.fullmatch(r"[^\s:/]+:\d{1,5}", address):
         msg = f"--ray {address!r} is not an address of a cluster"
         hint = (
-            "give HOST:PORT, as shown by `ray start --head`, or --ray alone to use this machine "
-            "only"
+            "give HOST:PORT, as shown by `ray start --head`, or --ray alone, without "
+            "RAY_ADDRESS, to use this machine only"
         )
         raise ConfigError(msg, hint)
     if find_spec("ray") is None:
@@ -188,7 +188,7 @@ def _task_output(ray: Any, reference: Any) -> Any:
         if isinstance(error.cause, WorkerLost):
             raise error.cause from None
         if isinstance(error.cause, ImportError):
-            msg = f"--ray: a node lacks a package of this machine ({error.cause})"
+            msg = f"--ray: a node cannot import what this machine can ({error.cause})"
             hint = "install the same packages on all nodes"
             raise ConfigError(msg, hint) from error
         raise
@@ -208,7 +208,9 @@ def _wait_for_files(files: Mapping[str, str]) -> None:
     for name, digest in files.items():
         while not Path(name).is_file() or sha256_of(Path(name)) != digest:
             if time.monotonic() > deadline_s:
-                msg = f"{name}: was written by a node, but does not exist on this machine"
+                msg = (
+                    f"{name}: was written by a node, but its content is not visible on this machine"
+                )
                 hint = "name a folder on a disk that all nodes share"
                 raise ConfigError(msg, hint)
             os.listdir(Path(name).parent)  # noqa: PTH208 - makes the client refresh its cache

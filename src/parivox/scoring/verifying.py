@@ -307,7 +307,7 @@ class _Verifier:
                 f"{self.system.name}: {step} raised {type(error).__name__} for "
                 f"{self.ids[recording]!r} ({words})"
             )
-            hint = "correct the system, or return None for recordings that it rejects"
+            hint = "correct the system, or return None for recordings that it refuses"
             raise DataError(msg, hint) from error
 
 

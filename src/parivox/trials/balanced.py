@@ -429,8 +429,8 @@ class _Request:
             names = " and ".join(self.balanced) or "one"
             until = f" to {max_speakers:,}, the maximum" if max_speakers else ""
             msg = (
-                f"--speakers-per-group {self.n_speakers}: cannot be divided among {n_strata} "
-                f"values of {names} with at least 2 speakers each"
+                f"--speakers-per-group {self.n_speakers}: cannot be divided equally among "
+                f"{n_strata} values of {names} with at least 2 speakers each"
             )
             hint = f"give a multiple of {n_strata} from {2 * n_strata}{until}, or --balance none"
             raise ConfigError(msg, hint)

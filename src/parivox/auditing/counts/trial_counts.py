@@ -603,8 +603,8 @@ def check_joinable_rows(counts: TrialCounts, *, may_tell: bool = True) -> None:
     counted_at = counts.bins.in_words() if counts.is_scored else "each threshold"
     names = ", ".join(grouping.name for grouping in (*counts.groupings, *counts.within))
     msg = (
-        f"{counts.name}: in counts by {names} ({counted_at}), suppressed values could be computed "
-        "from rows with rare values"
+        f"{counts.name}: in counts by {names} ({counted_at}), suppressed counts could be computed "
+        "by joining rows with rare scores"
     )
     hint = f"give {remedy_text}"
     raise ConfigError(msg, hint)

@@ -316,8 +316,8 @@ def _check_holds_trials(content: SourceBytes) -> None:
         name = content.name
         msg = f"{name}: the rows have a score and a label, but no recordings"
         hint = (
-            f"compute metrics without groups with parivox metrics {name}, or append the rows to "
-            "those of their trial list: if a tab separates score and label, "
+            f"compute metrics without groups with parivox metrics {name}, or append each "
+            "row to its row of the trial list: if a tab separates score and label, "
             f"paste -d ' ' TRIALS {name} | cut -f 1 does this"
         )
         raise DataError(msg, hint)

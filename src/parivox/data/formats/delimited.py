@@ -231,7 +231,7 @@ DELIMITED = named_format(
     (
         Example(
             "enrol,test,score,label",
-            "tools that write CSV or TSV with a header, such as bob and NIST tools",
+            "anyone, as CSV or TSV with a header; also bob, and NIST files with a header",
             "the columns with [known names](#columns-with-names), in any order",
         ),
     ),
@@ -464,8 +464,8 @@ def _first_doubtful_quote(text: bytes, first_row: int, separator: str, width: in
 
 def _stray_quote_error(name: str, row: int) -> StrayQuote:
     msg = (
-        f'{name}, row {row}: a cell begins with a quote (") that is not closed on its line, but '
-        "each line has as many cells as the header"
+        f'{name}, row {row}: a cell in quotes (") does not end with its closing quote on the '
+        "same line, but each line has as many cells as the header"
     )
     hint = "if quotes are ordinary characters, give --quotes none; otherwise repair the row"
     return StrayQuote(msg, hint)
@@ -483,7 +483,10 @@ def _parse_by_record(
             records.append([cell or None for cell in cells] or [None] * len(types))
             row = first_row + reader.line_num
     except csv.Error as error:
-        msg = f'{name}, row {row}: a cell begins with a quote (") that is not closed'
+        msg = (
+            f'{name}, row {row}: a cell that begins with a quote (") does not end with its closing '
+            "quote"
+        )
         hint = "repair the row or, if quotes are ordinary characters, give --quotes none"
         raise StrayQuote(msg, hint) from error
     return pl.DataFrame(records, schema=dict.fromkeys(types, pl.String), orient="row")

@@ -230,7 +230,10 @@ def _read_parquet(path: Path) -> tuple[Sequence[Any], Any]:
     lists = [n for n, t in frame.schema.items() if isinstance(t, (pl.List, pl.Array))]
     numbers = [n for n, t in frame.schema.items() if t.is_numeric() and n != ids]
     if ids is None or len(lists) > 1 or not (lists or numbers):
-        msg = f"{path}: has no columns of ids and vectors (found: {', '.join(frame.columns[:8])})"
+        msg = (
+            f"{path}: does not have one column of ids and one of vectors "
+            f"(found: {', '.join(frame.columns[:8])})"
+        )
         hint = (
             "give a column of ids such as 'utterance', and a column of lists such as 'embedding' "
             "or one column per dimension"

@@ -439,7 +439,8 @@ def ranks(scope: ChartScope, theme: Theme) -> Drawing:
         f"Each bar shows the percentage of bootstrap replicates: full for {first_name}, hollow "
         f"for {second_name}. The closer a bar is to entirely full or entirely hollow, the more "
         "certain the rank; the percentages are not a test. Grey: replicates in which neither "
-        "system is better in both respects. An empty row: the operating point fixes this rate.",
+        "system is better (panel “both”: better in both respects). An empty row: the operating "
+        "point fixes this rate.",
         "; ".join(sentences) + ".",
     )
 

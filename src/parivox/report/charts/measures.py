@@ -74,7 +74,7 @@ def measures(scope: ChartScope, theme: Theme) -> Drawing:
     if not systems:
         msg = (
             f"no measure of {scope.grouping} has a noise floor at {scope.operating_point}: a "
-            "noise floor needs intervals and two groups above the sample-size minimums"
+            "noise floor needs intervals and two groups that meet the sample-size minimums"
         )
         raise ConfigError(msg)
     all_rows = [row for rows in systems.values() for row in rows]
@@ -381,6 +381,13 @@ def _measured_groups(scope: ChartScope) -> str:
     return f"the groups that {NOT_UNDER_REPRESENTED}"
 
 
+def _marks_text(scope: ChartScope, *, has_left_out: bool) -> str:
+    """Return which groups the spread is over that marks show, filled and hollow ones."""
+    if not has_left_out:
+        return f"Spread over {_measured_groups(scope)}"
+    return f"Filled marks: spread over {_measured_groups(scope)}; hollow marks: over all groups"
+
+
 def _preferred_row(rows: Sequence[Row]) -> Row | None:
     """Return the first row with a finite value: of groups that meet the minimums, then of all.
 
@@ -451,8 +458,7 @@ def accuracy(scope: ChartScope, theme: Theme) -> Drawing:
         f"{shortened(scope.operating_point)}",
         "Horizontal: pooled error rate.",
         "Vertical: between-group SD of log rates, corrected for sampling noise (0.69 corresponds "
-        "to a twofold difference). Marks: "
-        f"{_measured_groups(scope)}{'; hollow marks: all groups' if has_left_out else ''}. Lower "
+        f"to a twofold difference). {_marks_text(scope, has_left_out=has_left_out)}. Lower "
         "left is best. Bars: confidence intervals. Grey tick: noise floor. The rate that defines "
         "the operating point is the same for all systems.",
         "; ".join(sentences) + ".",

@@ -592,7 +592,7 @@ EXPLORER_MEASURES = (
     ),
     ExplorerMeasure(
         "eo_ratio",
-        "The smaller ratio: of false accepts, of true accepts",
+        "The smaller of two ratios, lowest to highest group: false accept rate, true accept rate",
         "equalised odds: ratio",
         "1",
         joint="eo_ratio",
