@@ -130,7 +130,7 @@ def test_counts_of_version_1_have_the_columns_and_fields_of_version_2(name, file
 def test_speaker_counts_of_version_1_have_the_columns_and_fields_of_version_2(name, files):
     _, header, columns = read_columns(OLD / f"{name}.tally", SPEAKER_COUNTS)
     now = read_header(files[SPEAKER_COUNTS], SPEAKER_COUNTS)
-    assert set(now) - set(header) <= {KEY, "parivox", "kind", "reveals"}
+    assert set(now) - set(header) <= {KEY, "parivox", "kind", "disclosures"}
     assert list(columns) == [*COLUMN_TYPES[SPEAKER_COUNTS]]
     assert (header["kdf"], bool(now["kdf"])) == ("", True)
 

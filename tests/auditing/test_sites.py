@@ -12,6 +12,7 @@ from parivox.data.counts_file import SPEAKER_COUNTS, file_bytes, read_columns
 from parivox.data.site_key import KDF, CountingLog
 from parivox.data.speaker_counts import SpeakerCounts
 from parivox.errors import ConfigError, DataError
+from parivox.report.catalogue import fact_text
 
 KEYS = {"north": "north's own secret, which stays", "south": "south's own secret, which stays"}
 OPTIONS = {"by": "gender", "step": 0.1}
@@ -97,9 +98,10 @@ def test_blocks_of_two_sites_give_intervals_and_tell_of_no_speaker(simulate, sha
     )  # of 30 women and 30 men
     assert not speaker_counts.score_keys.any()
     _, header, _ = read_columns(north[1], SPEAKER_COUNTS)
-    assert header["reveals"] == speaker_counts.reveals
-    assert speaker_counts.reveals.startswith(
-        "It contains, for 20 blocks of at least 3 speakers, their groups"
+    disclosure, *_ = speaker_counts.disclosures()
+    assert header["disclosures"][0] == {"code": disclosure.code, "values": disclosure.values}
+    assert fact_text(disclosure).startswith(
+        "it contains, for 20 blocks of at least 3 speakers, their groups"
     )
     for file in (*north, *south):
         content = (tmp_path / file).read_bytes()
@@ -320,7 +322,8 @@ def test_decisions_are_shared_without_bins(speakers, shared, trials):
     decisions = np.where(np.array(trials["score"]) > 1.4, "accept", "reject").tolist()
     decided = {name: trials[name] for name in ("enrol", "test", "label")} | {"decision": decisions}
     files = shared("north", decided, speakers, step=None, blocks=2)
-    assert "how the trials of each two went" in SpeakerCounts.read(files[1]).reveals
+    disclosure, *_ = SpeakerCounts.read(files[1]).disclosures()
+    assert "how the trials of each two went" in fact_text(disclosure)
     rates = intervals(pv.audit(files)).filter(pl.col("group").is_in(["f", "m"]))
     assert rates["low"].null_count() == 0 < rates.height
 

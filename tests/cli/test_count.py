@@ -5,8 +5,6 @@ import re
 
 import pytest
 
-from parivox.data.speaker_counts import SpeakerCounts
-
 
 @pytest.fixture(scope="module")
 def days(files, parivox, tmp_path_factory):
@@ -183,7 +181,11 @@ def test_a_tally_beside_the_counts_says_what_it_reveals(days, parivox):
     assert done.stdout.splitlines()[2:] == [
         "No group has fewer than 3 speakers, so none is suppressed.",
         "The speaker counts are in site.tally.",
-        SpeakerCounts.read(days / "site.tally").reveals,
+        (
+            "It contains, for 2 blocks of at least 3 speakers, their groups, and how many trials "
+            "each two have in each bin of scores; not who of a block a trial is of. It adds up "
+            "with those of other keys, whose speakers are taken for other people."
+        ),
         f"Few blocks make wide intervals: 1 of {f}, 1 of {m}; --blocks with less makes more.",
     ]
     (days / "site.tally").write_text("a note of the user's own")

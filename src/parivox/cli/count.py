@@ -52,6 +52,7 @@ def _run(arguments: argparse.Namespace) -> None:
     from parivox.auditing import count  # noqa: PLC0415
     from parivox.data.counts_file import check_both_counts, check_output  # noqa: PLC0415
     from parivox.data.site_key import counting_log_path  # noqa: PLC0415
+    from parivox.report.catalogue import fact_text, full_sentences  # noqa: PLC0415
 
     options = given_options(arguments, CountOptions)
     check_out_is_named(arguments.out, "file")
@@ -74,20 +75,13 @@ def _run(arguments: argparse.Namespace) -> None:
             for file in (Path(arguments.new_key), counting_log_path(arguments.new_key)):
                 file.unlink(missing_ok=True)
         raise
-    report_lines = [f"Counts are in {arguments.out}: {counts.size()}.", *counts.told_apart()]
+    size = fact_text(counts.size())
+    report_lines = [f"Counts are in {arguments.out}: {size}.", *counts.told_apart()]
     if counts.speaker_counts is not None:
         report_lines += [
             f"The speaker counts are in {check_both_counts(arguments.out)[1]}.",
-            counts.speaker_counts.reveals,
+            *full_sentences(counts.speaker_counts.disclosures()),
         ]
-        few_blocks = ", ".join(
-            f"{n_blocks} of {group}"
-            for group, n_blocks in counts.speaker_counts.groups_of_few_blocks().items()
-        )
-        if few_blocks:
-            report_lines.append(
-                f"Few blocks make wide intervals: {few_blocks}; --blocks with less makes more."
-            )
     print_lines(report_lines)
 
 

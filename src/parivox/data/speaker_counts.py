@@ -44,6 +44,7 @@ from parivox.data.trial_checks import ACQUIRE, ENROL, Trials
 from parivox.data.trial_set import N_SCORE_PIECES
 from parivox.data.units import MIN_BLOCKS_PER_GROUP, Units
 from parivox.errors import ConfigError, ParivoxError
+from parivox.facts import Fact
 from parivox.frozen import frozen
 from parivox.renamed import renamed_attribute
 
@@ -271,30 +272,21 @@ class SpeakerCounts:
             failed=None,
         )
 
-    @property
-    def reveals(self) -> str:
-        """What it reveals to its reader, in sentences."""
-        disclosed = "their groups, and how many trials each two have in each bin of scores"
-        if not self.thresholds.size:
-            disclosed = "their groups, and how the trials of each two went"
+    def disclosures(self) -> Iterator[Fact]:
+        """Yield what the counts disclose to their reader, and what makes intervals of them wide."""
+        outcome = {"outcome": "scores" if self.thresholds.size else "decisions"}
         if not self.sites:
-            return (
-                f"It contains, for {self.is_unit_used.size:,} speakers by number in the table, "
-                f"{disclosed}: personal data, for nobody else. It adds up with all of the same "
-                "table."
+            yield Fact(
+                "counts_of_numbered_speakers", {"speakers": self.is_unit_used.size} | outcome
             )
-        if not self.are_blocks:
-            return (
-                f"It contains, for {len(self.names):,} speakers by names that the key makes, "
-                f"{disclosed}: personal data, for a reader who may have them. It adds up with all "
-                "of this key."
-            )
-        return (
-            f"It contains, for {len(self.names):,} blocks of at least {self.min_speakers} "
-            "speakers, "
-            f"{disclosed}; not who of a block a trial is of. It adds up with those of other keys, "
-            "whose speakers are taken for other people."
-        )
+        elif not self.are_blocks:
+            yield Fact("counts_of_pseudonyms", {"speakers": len(self.names)} | outcome)
+        else:
+            blocks = {"blocks": len(self.names), "speakers": self.min_speakers}
+            yield Fact("counts_of_speaker_blocks", blocks | outcome)
+        small_groups = self.groups_of_few_blocks()
+        if small_groups:
+            yield Fact("groups_of_few_blocks", {"blocks": small_groups})
 
     def groups_of_few_blocks(self) -> dict[str, int]:
         """Groups of so few blocks that intervals are wider for it, and how many they are."""
@@ -444,7 +436,9 @@ class SpeakerCounts:
             "sites": [*self.sites],
             "kdf": self.kdf,
             "speakers_sha256": self.speakers_sha256,
-            "reveals": self.reveals,
+            "disclosures": [
+                {"code": code, "values": values} for code, values in self.disclosures()
+            ],
         }
         write_over(path, file_bytes(SPEAKER_COUNTS, self.columns, header))
 

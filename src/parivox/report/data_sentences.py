@@ -256,6 +256,32 @@ def _groups_suppressed(values: Values) -> str:
     return f"withheld to protect {few_speakers}: {', '.join(groups)}"
 
 
+def _speaker_counts(units: str, reader: str) -> Callable[[Values], str]:
+    """Return a template of what speaker counts of these units disclose, to which reader."""
+
+    def sentence(values: Values) -> str:
+        trials = (
+            "how many trials each two have in each bin of scores"
+            if values["outcome"] == "scores"
+            else "how the trials of each two went"
+        )
+        return f"it contains, for {units.format(**values)}, their groups, and {trials}{reader}"
+
+    return sentence
+
+
+def _groups_of_few_blocks(values: Values) -> str:
+    groups = ", ".join(f"{n_blocks} of {group}" for group, n_blocks in values["blocks"].items())
+    return f"few blocks make wide intervals: {groups}; --blocks with less makes more"
+
+
+def _size_of_counts(values: Values) -> str:
+    groupings = ", ".join(values["groupings"])
+    if values["within"]:
+        groupings += f", within {', '.join(values['within'])}"
+    return f"{values['trials']:,} trials as counts by {groupings}; {values['rows']:,} rows"
+
+
 def _counted_text(code: str) -> str:
     """Return what was counted; a sentence of an earlier release as it is."""
     template = _COUNTED.get(code)
@@ -517,6 +543,34 @@ DATA_SENTENCES = {
         "rows of different groupings cannot be joined by score, except for at most a tenth of a "
         "group's trials, whose scores are rare"
     ),
+    "trials_as_counts": SentenceTemplate(
+        _size_of_counts, {"trials": 9850, "groupings": ["gender"], "within": [], "rows": 412}
+    ),
+    "counts_of_numbered_speakers": SentenceTemplate(
+        _speaker_counts(
+            "{speakers:,} speakers by number in the table",
+            ": personal data, for nobody else. It adds up with all of the same table",
+        ),
+        {"speakers": 40, "outcome": "scores"},
+    ),
+    "counts_of_pseudonyms": SentenceTemplate(
+        _speaker_counts(
+            "{speakers:,} speakers by names that the key makes",
+            (": personal data, for a reader who may have them. It adds up with all of this key"),
+        ),
+        {"speakers": 40, "outcome": "scores"},
+    ),
+    "counts_of_speaker_blocks": SentenceTemplate(
+        _speaker_counts(
+            "{blocks:,} blocks of at least {speakers} speakers",
+            (
+                "; not who of a block a trial is of. It adds up with those of other keys, whose "
+                "speakers are taken for other people"
+            ),
+        ),
+        {"blocks": 20, "speakers": 3, "outcome": "scores"},
+    ),
+    "groups_of_few_blocks": SentenceTemplate(_groups_of_few_blocks, {"blocks": {"f (gender)": 4}}),
     "stratum_withheld": SentenceTemplate("stratum suppressed: {stratum}", {"stratum": "phone"}),
     "not_in_counts": SentenceTemplate(_not_in_counts, {"content": "by_recording"}),
     **CONTENTS,

@@ -236,7 +236,7 @@ def print_scored_pairs(pairs: ScoredPairs, counts: Path, speaker_counts: Path) -
     n_pairs = f"{pairs.counts.n_trials:,} pairs of {pairs.recordings:,} recordings"
     sentences = [
         f"All {n_pairs} scored, by {pairs.how}.",
-        f"Counts are in {counts}: {pairs.counts.size()}.",
+        f"Counts are in {counts}: {fact_text(pairs.counts.size())}.",
     ]
     sentences += [f"  {sentence}" for sentence in pairs.counts.told_apart()]
     sentences += [

@@ -96,7 +96,8 @@ class ScoredPairs(NotebookView):
         return str(import_module(CATALOGUE_MODULE).facts_text(self.method))
 
     def __repr__(self) -> str:
-        return f"<{self.counts.size()}, and speaker counts of {len(self.speaker_counts):,} rows>"
+        size = import_module(CATALOGUE_MODULE).fact_text(self.counts.size())
+        return f"<{size}, and speaker counts of {len(self.speaker_counts):,} rows>"
 
     def save(self, out: str | Path, *, overwrite: bool = False) -> tuple[Path, Path]:
         """Save both files, `out` and its name with ``.tally`` at the end; which they are.

@@ -450,14 +450,19 @@ class TrialCounts:
         write_over(path, self._file_bytes())
 
     def __repr__(self) -> str:
-        return f"<{self.size()}>"
+        return f"<{import_module(CATALOGUE_MODULE).fact_text(self.size())}>"
 
-    def size(self) -> str:
-        """How many trials and rows, and by what."""
-        grouping_names = ", ".join(grouping.name for grouping in self.groupings)
-        within = ", ".join(grouping.name for grouping in self.within)
-        grouping_names += f", within {within}" if within else ""
-        return f"{self.n_trials:,} trials as counts by {grouping_names}; {len(self.rows):,} rows"
+    def size(self) -> Fact:
+        """Return how many trials and rows there are, and by what they are counted."""
+        return Fact(
+            "trials_as_counts",
+            {
+                "trials": self.n_trials,
+                "groupings": [grouping.name for grouping in self.groupings],
+                "within": [grouping.name for grouping in self.within],
+                "rows": len(self.rows),
+            },
+        )
 
     def disclosures(self) -> Iterator[Fact]:
         """Yield what one who shares or gets the counts should know."""
