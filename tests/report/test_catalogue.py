@@ -16,7 +16,7 @@ from parivox.auditing import old_data_sentences
 from parivox.auditing.old_sentences import facts_of_sentences
 from parivox.cli import main
 from parivox.errors import options_named
-from parivox.report import catalogue
+from parivox.report import catalogue, limitation_sentences
 from parivox.report.data_sentences import DATA_SENTENCES
 from parivox.report.decision_sentences import DECISION_SENTENCES
 from parivox.report.list_sentences import LIST_SENTENCES
@@ -80,6 +80,18 @@ def test_every_sentence_takes_the_values_of_its_example(code):
     assert words
     assert words != code or code.isalpha()  # one word may be its own code
     assert not re.search(r"[{}]|\.$", words)
+
+
+@pytest.mark.parametrize("code", limitation_sentences.LIMITATIONS)
+def test_every_limitation_takes_the_values_of_its_example(code):
+    template = limitation_sentences.LIMITATIONS[code]
+    caveat = limitation_sentences.Caveat(code, template.sentence.example)
+    for words in (caveat.short, caveat.sentence):
+        assert words
+        assert not re.search(r"[{}]|\.$", words)
+    printed = "\n".join(catalogue.limitation_lines())
+    assert caveat.short in printed
+    assert caveat.sentence in printed
 
 
 def test_every_code_that_a_result_is_given_has_a_sentence():

@@ -81,7 +81,7 @@ TAKE_NAMES_APART = {
 """Functions that take apart names, such as those of operating points, attributes and files, or
 break lines. `log_audit` shortens an error of MLflow, which has no parts."""
 ASK_FOR_KEYS = {
-    "report/associations.py": {"_share_text"},
+    "report/limitation_sentences.py": {"_share_text"},
     "report/audit_queries.py": {"covers_same_groups"},
     "report/catalogue.py": {"_few_errors"},
     "report/charts/groups.py": {"failures", "rates_by_stratum"},

@@ -13,7 +13,7 @@ from parivox.core.measures import ALL_RATES, BOTH, IDENTIFICATION_RATES, RATES
 from parivox.errors import ConfigError
 from parivox.facts import Fact, facts_of_row
 from parivox.report.catalogue import fact_text, inconclusive_text
-from parivox.report.identification import SEARCH_ERRORS
+from parivox.report.error_names import SEARCH_ERRORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -26,6 +26,7 @@ from parivox.facts import (
 )
 from parivox.report.data_sentences import DATA_SENTENCES
 from parivox.report.decision_sentences import DECISION_SENTENCES, PLAN_REASONS
+from parivox.report.limitation_sentences import LIMITATIONS
 from parivox.report.list_sentences import LIST_SENTENCES
 from parivox.report.paper_sentences import PAPER_SENTENCES
 from parivox.report.sentence_template import SentenceTemplate
@@ -487,6 +488,15 @@ def other_lines() -> Iterator[str]:
     yield from _sentence_lines(_OTHER_CODES)
 
 
+def limitation_lines() -> Iterator[str]:
+    """Yield every limitation of a report: in a few words, and in a sentence if that says more."""
+    for code, template in LIMITATIONS.items():
+        short, sentence = (
+            each.with_values(each.example) for each in (template.short, template.sentence)
+        )
+        yield f"- `{code}`: {short}" + ("" if sentence == short else f". *In full:* {sentence}")
+
+
 def _sentence_lines(codes: Collection[str]) -> Iterator[str]:
     sentences = {
         code: fact_text(Fact(code, template.example))
@@ -504,5 +514,9 @@ def _sentence_lines(codes: Collection[str]) -> Iterator[str]:
 
 if __name__ == "__main__":
     with options_named():
-        lines = [*catalogue_lines(), "", "Codes of other commands:", "", *other_lines()]
+        lines = [
+            *catalogue_lines(),
+            *("", "Codes of other commands:", "", *other_lines()),
+            *("", "Limitations in reports:", "", *limitation_lines()),
+        ]
         sys.stdout.write("\n".join(lines) + "\n")

@@ -40,7 +40,7 @@ from parivox.data.trial_checks import (
 )
 from parivox.data.value_warnings import RANGE_OF_NUMBERS, WARNING_SOURCE
 from parivox.facts import Fact, facts_of_row
-from parivox.report.associations import association
+from parivox.report.associations import association, association_text
 from parivox.report.audit_queries import (
     ERROR_TYPES,
     VERDICTS,
@@ -60,6 +60,7 @@ from parivox.report.catalogue import (
 )
 from parivox.report.data_sentences import content_text, metric_text
 from parivox.report.identification import is_identification, unit_text
+from parivox.report.limitation_sentences import Caveat, groups_without_trials_text
 from parivox.report.words import (
     count_of,
     count_text,
@@ -74,7 +75,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from parivox.auditing import Audit
-    from parivox.report.associations import AssociationText
     from parivox.report.audit_queries import Rates, Shortfall, Verdicts
     from parivox.report.words import Row
 
@@ -316,25 +316,23 @@ def minimums_text(audit: Audit) -> str:
 # ---- the data
 
 
-def counts_file_sentences(audit: Audit, system: Row) -> Iterator[str]:
+def counts_files(audit: Audit, system: Row) -> Iterator[Caveat]:
     """Yield what a system's files of counts cannot show, and how much they suppress, if any."""
     count_rows = audit.data.subset(**system, source="counts").rows()
     if not count_rows:
         return
-    n_files = next(row["count"] for row in count_rows if row["item"] == FILES_OF_COUNTS)
-    unknown_quantities = [
+    contents = [
         content_text(fact.values["content"])
         for row in count_rows
         for fact in facts_of_row(row, "item")
         if fact.code == NOT_IN_COUNTS
     ]
-    n_suppressed = sum(row["item"] in {GROUP_WITHHELD, STRATUM_WITHHELD} for row in count_rows)
-    suppressed = f". {n_suppressed} groups or strata are suppressed" if n_suppressed else ""
-    files = "files" if n_files > 1 else "file"
-    yield (
-        f"From {n_files} {files} of score counts, which do not contain: "
-        f"{'; '.join(unknown_quantities)}{suppressed}"
-    )
+    values = {
+        "files": next(row["count"] for row in count_rows if row["item"] == FILES_OF_COUNTS),
+        "contents": contents,
+        "suppressed": sum(row["item"] in {GROUP_WITHHELD, STRATUM_WITHHELD} for row in count_rows),
+    }
+    yield Caveat("counts_files", values)
 
 
 def no_threshold_sentence(audit: Audit, system: Row) -> str:
@@ -442,7 +440,7 @@ def data_notes(audit: Audit, system: Row) -> list[str]:
 def _note_text(row: Row) -> str:
     """Return a row of the table of data in words."""
     if row["item"] == WITHOUT_TRIALS:
-        return _groups_without_trials_sentence(row)
+        return groups_without_trials_text(_groups_without_trials(row).values)
     if row["source"] == POINT_WARNINGS:
         return f"{item_text(row)}: {note_text(row)}"
     by_grouping = f" [{row['grouping']}]" if row["grouping"] else ""
@@ -460,28 +458,19 @@ def n_trials_without_score(audit: Audit, system: Row) -> int:
     )
 
 
-def groups_without_trials(audit: Audit) -> dict[str, str]:
-    """Return which groups of each grouping have no trials: sentences, with each in a few words."""
-    rows = audit.data.subset(item=WITHOUT_TRIALS).rows()
-    return {_groups_without_trials_sentence(row): _groups_without_trials_short(row) for row in rows}
+def groups_without_trials(audit: Audit) -> Iterator[Caveat]:
+    """Yield which groups of each grouping have no trials."""
+    return (_groups_without_trials(row) for row in audit.data.subset(item=WITHOUT_TRIALS).rows())
 
 
-def _groups_without_trials_short(row: Row) -> str:
-    """Return how many groups of a grouping have no trials, and how many speakers they have."""
-    groups = "groups" if row["value"] is None else count_of(int(row["value"]), "group")
-    have = "has" if row["value"] == 1 else "have"
-    return f"{groups} {have} no trials ({count_of(row['count'], 'speaker')})"
-
-
-def _groups_without_trials_sentence(row: Row) -> str:
-    """Return the same in a sentence, which names them."""
-    groups = "groups" if row["value"] is None else count_of(int(row["value"]), "group")
-    have = "has" if row["value"] == 1 else "have"
-    speakers = count_of(row["count"], "speaker")
-    return (
-        f"{groups} by {row['grouping']} ({speakers} in the speaker table) {have} no trials and "
-        f"cannot be assessed: {note_text(row)}"
-    )
+def _groups_without_trials(row: Row) -> Caveat:
+    values = {
+        "groups": None if row["value"] is None else int(row["value"]),
+        "speakers": row["count"],
+        "grouping": row["grouping"],
+        "reason": note_text(row),
+    }
+    return Caveat("groups_without_trials", values)
 
 
 def unusual_points(audit: Audit) -> list[SystemNote]:
@@ -584,72 +573,49 @@ def _number_text(metric: str, number: float | None) -> str:
     return percent(number) if is_rate or number is None else f"{number:.4f}"
 
 
-def unknown_test_speakers_text(audit: Audit, system: Row) -> tuple[str, str]:
-    """Return what follows from nontarget trials without test speaker: briefly, and in sentences.
-
-    Both are empty where all have one.
-    """
+def unknown_test_speakers(audit: Audit, system: Row) -> Iterator[Caveat]:
+    """Yield what follows from nontarget trials without test speaker; nothing where all have one."""
     rows = audit.data.subset(**system, source="scores", item=WITHOUT_TEST_SPEAKER).rows()
-    if not rows:
-        return "", ""
-    pooled_row = audit.groups.subset(**system, grouping="all", within="").rows()[0]
-    trials = (
-        f"{count_text(rows[0]['count'])} of {count_text(pooled_row['nontarget_trials'])} nontarget "
-        "trials"
-    )
-    trials_without_speaker = f"{trials} have no test speaker"
-    consequence = "where these trials count, FPR has no interval, verdict or noise floor"
-    sentences = [
-        (
-            f"{trials_without_speaker}, so the number of speakers behind these trials is unknown: "
-            f"{consequence}"
-        )
-    ]
-    if SAME_TRIALS in threshold_sources(audit):
-        sentences.append("Intervals of FNR treat the threshold as fixed")
-    allocation_sentences = {
-        "enrol": "These trials count for the group of the enrolled speaker (allocation enrol)",
-        "either": (
-            "Under allocation either, these trials count only for the group of the enrolled speaker"
-        ),
-    }
-    for allocation in audit.record["options"]["allocate"]:
-        in_no_group = (
-            f"Under allocation {allocation}, these trials count for no group of speakers; "
-            "--allocate enrol counts them for the enrolled speaker"
-        )
-        sentences.append(allocation_sentences.get(allocation, in_no_group))
-    sentences.append(
-        "To get an interval and a verdict for FPR, name the caller of each attempt in a column "
-        "test_speaker"
-    )
-    return f"{trials_without_speaker}: no interval of their FPR", ". ".join(sentences)
+    if rows:
+        pooled_row = audit.groups.subset(**system, grouping="all", within="").rows()[0]
+        values = {
+            "trials": rows[0]["count"],
+            "nontarget_trials": pooled_row["nontarget_trials"],
+            "is_threshold_set_here": SAME_TRIALS in threshold_sources(audit),
+            "allocations": audit.record["options"]["allocate"],
+        }
+        yield Caveat("test_speakers_unknown", values)
 
 
-def excluded_trials_text(audit: Audit, system: Row, metric: str) -> str:
-    """Return which exclusions change a pooled rate, with the rate without them; empty for none."""
+def excluded_trials(audit: Audit, system: Row, metric: str) -> Iterator[Caveat]:
+    """Yield which exclusions change a pooled rate, with the rate without them."""
     conflict_rows = audit.data.subset(**system, grouping="all", source="conflicts").rows()
     n_excluded = sum(row["count"] for row in conflict_rows if row["count"] is not None)
+    if not n_excluded:
+        return
     rate_name = metric_text({"metric": metric, "operating_point": first_point_name(audit, system)})
     without_rows, with_rows = (
         _metrics_of_rows(conflict_rows, code).get(rate_name, (metric, None))[1]
         for code in (WITHOUT_CONFLICTS, WITH_CONFLICTS)
     )
-    if not n_excluded:
-        return ""
-    rows_excluded = f"{count_of(n_excluded, 'contradictory row')} excluded"
     trial_class = base_metric(metric).trial_class
-    pooled_rows = audit.groups.subset(**system, grouping="all", within="").rows()
-    if with_rows is None and pooled_rows and pooled_rows[0].get(f"{trial_class}_trials") == 0:
-        return f"{rows_excluded}: no {trial_class} trials are left"
-    if with_rows is None or percent(without_rows) == percent(with_rows):
-        return ""
-    with_text = f"{metric.upper()} is {percent(with_rows)} with these rows"
-    without_text = "" if without_rows is None else f" and {percent(without_rows)} without them"
-    return f"{rows_excluded}: {with_text}{without_text}"
+    if with_rows is None:
+        pooled_rows = audit.groups.subset(**system, grouping="all", within="").rows()
+        has_changed = bool(pooled_rows) and pooled_rows[0].get(f"{trial_class}_trials") == 0
+    else:
+        has_changed = percent(without_rows) != percent(with_rows)
+    if has_changed:
+        values = {
+            "rows": n_excluded,
+            "metric": metric,
+            "trial_class": trial_class,
+            "with_rows": with_rows,
+            "without_rows": without_rows,
+        }
+        yield Caveat("excluded_trials", values)
 
 
-def unknown_group_sentences(audit: Audit, system: Row) -> Iterator[str]:
+def trials_in_no_group(audit: Audit, system: Row) -> Iterator[Caveat]:
     """Yield how many trials are in no group of a grouping, where they are more than a few."""
     pooled_row = audit.groups.subset(**system, grouping="all", within="").rows()[0]
     n_trials = pooled_row["target_trials"] + pooled_row["nontarget_trials"]
@@ -662,10 +628,8 @@ def unknown_group_sentences(audit: Audit, system: Row) -> Iterator[str]:
         groupings_of_count.setdefault(count, []).append(grouping)
     for count, groupings in groupings_of_count.items():
         if count > _MAX_UNKNOWN_SHARE * n_trials:
-            yield (
-                f"{count_text(count)} of {count_of(n_trials, 'trial')} in no group by "
-                f"{' or '.join(groupings)}, as the group of a speaker is unknown"
-            )
+            values = {"trials": count, "all_trials": n_trials, "groupings": groupings}
+            yield Caveat("trials_in_no_group", values)
 
 
 def unscored_trials_text(audit: Audit, system: Row) -> str:
@@ -675,11 +639,12 @@ def unscored_trials_text(audit: Audit, system: Row) -> str:
     return ", ".join(counted_text(row) for row in rows if row["item"] in unscored_entries)
 
 
-def placeholder_speakers_text(audit: Audit, system: Row) -> str:
-    """Return how many trials name a placeholder for a speaker; empty for none."""
+def placeholder_speakers(audit: Audit, system: Row) -> Iterator[Caveat]:
+    """Yield how many trials name a placeholder for a speaker; nothing for none."""
     rows = audit.data.subset(**system, grouping="", item=PLACEHOLDER_SPEAKER).rows()
     n_trials = sum(row["count"] for row in rows)
-    return f"{count_of(n_trials, 'trial')} of unknown speakers excluded" if n_trials else ""
+    if n_trials:
+        yield Caveat("placeholder_speakers", {"trials": n_trials})
 
 
 def list_checks(audit: Audit, system: Row) -> tuple[str, list[Row]]:
@@ -716,10 +681,10 @@ def failed_checks(audit: Audit) -> list[tuple[list[str], list[Row]]]:
 
 def confounding_sentences(audit: Audit, filters: Row) -> Iterator[str]:
     """Yield which attributes are associated with those of a grouping, and how to examine them."""
-    return (f"{each.sentence}." for each in associations(audit, filters))
+    return (f"{association_text(pair)}." for pair in associations(audit, filters))
 
 
-def associations(audit: Audit, filters: Row) -> Iterator[AssociationText]:
+def associations(audit: Audit, filters: Row) -> Iterator[Caveat]:
     """Yield which attributes are associated with those of a grouping, and how to examine them.
 
     Of attributes that determine each other, as ages and bands of age do, one is enough: that with
@@ -762,10 +727,8 @@ def associations(audit: Audit, filters: Row) -> Iterator[AssociationText]:
             or other_attribute in options["standardise"]
         )
         # where names are shown as labels, options still take the names
-        name = row.get("as_given", other_attribute)
-        remedy = f". To examine this, use --within {name} or --standardise {name}"
-        words = association(row)
-        yield words._replace(sentence=f"{words.sentence}{'' if is_examined else remedy}")
+        option = "" if is_examined else row.get("as_given", other_attribute)
+        yield association(row, option)
 
 
 # ---- groups

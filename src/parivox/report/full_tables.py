@@ -40,7 +40,7 @@ from parivox.report.findings import (
     check_sentence,
     confounding_sentences,
     contradictory_rows_text,
-    counts_file_sentences,
+    counts_files,
     data_notes,
     data_summary,
     deployed_thresholds_text,
@@ -198,7 +198,7 @@ def _data_blocks(audit: Audit, system: Row) -> Iterator[RenderableType]:
             "observed value: rates of groups with few speakers or errors differ by chance, "
             "often by a factor of two or more.",
         )
-    yield from (text(f"{words}.") for words in counts_file_sentences(audit, system))
+    yield from (text(f"{caveat.sentence}.") for caveat in counts_files(audit, system))
     notes = data_notes(audit, system)
     if notes:
         yield text("Noted:")

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from parivox.report.audit_queries import point_as_given
+from parivox.report.error_names import SEARCH_ERRORS
+from parivox.report.limitation_sentences import SEARCH_WARNINGS, Caveat, persons_text
 from parivox.report.words import capitalised, count_of, count_text, percent
 
 if TYPE_CHECKING:
@@ -15,8 +18,6 @@ if TYPE_CHECKING:
     from parivox.auditing import Audit
     from parivox.report.words import Row
 
-SEARCH_ERRORS = {"fnir": "missed identifications", "fpir": "false positive identifications"}
-"""Error types of searches, in words."""
 _MAX_SHARE_DIFFERENCE = 0.1
 """Difference between the shares of a group among enrolled persons and probes that is told."""
 _MAX_SHARE_OF_PERSON = 0.2
@@ -42,13 +43,7 @@ def conditions(audit: Audit) -> Mapping[str, Any]:
 
 def gallery_text(audit: Audit) -> str:
     """Return how many persons are enrolled: in the only gallery, or in each of several."""
-    sizes = conditions(audit)["gallery_sizes"]
-    if len(sizes) == 1:
-        return count_of(sizes[0], "person")
-    span = count_text(min(sizes))
-    if max(sizes) > min(sizes):
-        span += f" to {count_text(max(sizes))}"
-    return f"{span} persons in each of {count_text(len(sizes))} galleries"
+    return persons_text(conditions(audit)["gallery_sizes"])
 
 
 def search_sizes(audit: Audit) -> Iterator[str]:
@@ -83,13 +78,8 @@ def _validity_text(audit: Audit) -> str:
     return f"All results hold for {'this gallery' if n_galleries == 1 else 'these galleries'} only"
 
 
-def _point_as_given(row: Row) -> str:
-    """Return an operating point as the audit was given it, also where a label replaces it."""
-    return str(row.get("as_given") or row["operating_point"])
-
-
 def _point_text(audit: Audit, row: Row) -> str:
-    point = _point_as_given(row)
+    point = point_as_given(row)
     kind, _, target = point.partition("=")
     if point == "deployed":
         return "decisions as they were made (deployed)"
@@ -193,117 +183,47 @@ def measure_rows(audit: Audit, measure: str, **filters: Any) -> list[Row]:
     return rows
 
 
-_DATA_LIMITATIONS = {
-    "searches_without_candidates": (
-        "{searches} without candidates",
-        (
-            "{searches} returned no list. Such a search counts as a miss if it is mated, and not "
-            "as a false positive if it is non-mated, so failures lower the FPIR"
-        ),
-    ),
-    "searches_of_unknown_speakers": (
-        "{searches} of unknown speakers",
-        (
-            "{searches} {are} of speakers without an id. Such searches count in the rates of all "
-            "searches, in no group, and give no interval"
-        ),
-    ),
-    "searches_of_unlisted_speakers": (
-        "{searches} of speakers outside the speaker table",
-        ("{searches} {are} of speakers who are not in the speaker table, and so {are} in no group"),
-    ),
-    "mates_in_ties": (
-        "{ties} at the rank of the person sought",
-        (
-            "In {mated} another person has the same score as the one sought. The other person is "
-            "ranked first"
-        ),
-    ),
-    "few_false_positives_expected": (
-        "few false positives expected at the operating point",
-        (
-            "With {nonmated}, the operating point leads to {expected:.3g} false positive "
-            "identifications at most. With fewer than 30, threshold and FPIR are uncertain"
-        ),
-    ),
-}
-"""What was noticed in the searches: in a few words, and in a sentence."""
-
-
-def _noticed_words(row: Row) -> dict[str, Any]:
-    """Return what stands in the sentences on what was noticed, in the singular or plural."""
-    n_searches = row["count"]
-    noun = "search" if n_searches == 1 else "searches"
-    return {
-        "searches": f"{count_text(n_searches)} {noun}",
-        "mated": f"{count_text(n_searches)} mated {noun}",
-        "nonmated": f"{count_text(n_searches)} non-mated {noun}",
-        "ties": count_of(n_searches, "tie"),
-        "are": "is" if n_searches == 1 else "are",
-        "expected": row["value"],
-    }
-
-
-def limitations(audit: Audit) -> Iterator[tuple[str, str, str]]:
-    """Yield what limits the results: in a few words, in a sentence, and the section."""
-    sizes, persons = conditions(audit)["gallery_sizes"], gallery_text(audit)
-    sentence = (
-        "False positive identifications grow with the number of enrolled persons. These rates "
-        f"are for {persons}, and do not hold for a longer list or for other persons"
-    )
-    yield f"rates hold for {persons} only", sentence, "gallery"
+def limitations(audit: Audit) -> Iterator[Caveat]:
+    """Yield what limits the results."""
+    sizes = conditions(audit)["gallery_sizes"]
+    yield Caveat("rates_of_gallery_only", {"gallery_sizes": sizes})
     if len(sizes) > 1 and max(sizes) > min(sizes):
-        words = f"gallery sizes differ ({min(sizes)} to {max(sizes)})"
-        sentence = (
-            f"{capitalised(words)}, so a difference in false positive identifications may be due "
-            "to gallery size"
-        )
-        yield words, sentence, "gallery"
+        yield Caveat("gallery_sizes_differ", {"gallery_sizes": sizes})
     points = (row for row in audit.operating_points if not row["reason"])
-    if any(_point_as_given(row).partition("=")[0] in SEARCH_ERRORS for row in points):
-        sentence = (
-            "The threshold was set on the audited searches. On other searches, this threshold "
-            "may give other error rates"
-        )
-        yield "threshold set on the audited searches", sentence, "gallery"
-    for item, (short, sentence) in _DATA_LIMITATIONS.items():
-        for row in audit.data.subset(item=item).rows():
-            values = _noticed_words(row)
-            yield short.format_map(values), sentence.format_map(values), "gallery"
+    if any(point_as_given(row).partition("=")[0] in SEARCH_ERRORS for row in points):
+        yield Caveat("threshold_set_on_audited_searches")
+    for code in SEARCH_WARNINGS:
+        for row in audit.data.subset(item=code).rows():
+            yield Caveat(code, {"count": row["count"], "value": row["value"]})
     yield from _uneven_shares(audit)
     for row in measure_rows(audit, "fpir_without_person"):
         rate = _rate_of_all(audit, row)
-        if rate and (rate["errors"] - row["errors"]) / rate["errors"] > _MAX_SHARE_OF_PERSON:
-            share = percent((rate["errors"] - row["errors"]) / rate["errors"])
-            sentence = (
-                f"At {row['operating_point']}, {share} of the false positive identifications "
-                "return only this one person. Some voices resemble many others; the result says "
-                "nothing else about the person"
-            )
-            yield "false positives depend on one enrolled person", sentence, "named"
+        share = (rate["errors"] - row["errors"]) / rate["errors"] if rate else 0
+        if share > _MAX_SHARE_OF_PERSON:
+            values = {"operating_point": row["operating_point"], "share": share}
+            yield Caveat("false_positives_of_one_person", values)
 
 
-def _uneven_shares(audit: Audit) -> Iterator[tuple[str, str, str]]:
+def _uneven_shares(audit: Audit) -> Iterator[Caveat]:
     """Yield groups whose share among enrolled persons differs from that among probes."""
     seen = set()
     for row in measure_rows(audit, "gallery_share"):
         names = {name: row[name] for name in ("system", "list", "grouping", "group")}
-        others = measure_rows(
+        probe_rows = measure_rows(
             audit, "nonmated_share", **names, operating_point=row["operating_point"]
         )
-        if row["value"] is None or not others or others[0]["value"] is None:
+        if row["value"] is None or not probe_rows or probe_rows[0]["value"] is None:
             continue
-        probe_share = others[0]["value"]
+        probe_share = probe_rows[0]["value"]
         key = (row["grouping"], row["group"])
         if abs(row["value"] - probe_share) > _MAX_SHARE_DIFFERENCE and key not in seen:
             seen.add(key)
-            group, share = row["group"], percent(row["value"])
-            sentence = (
-                f"{share} of the enrolled persons and {percent(probe_share)} of the non-mated "
-                f"searches are of {group}. Persons of one group resemble each other more, so that "
-                "the FPIR of a group grows with its share of the list"
-            )
-            yield f"share of {group} differs between list and searches", sentence, "named"
+            values = {
+                "group": row["group"],
+                "gallery_share": row["value"],
+                "search_share": probe_share,
+            }
+            yield Caveat("shares_differ_between_list_and_searches", values)
 
 
 def _rate_of_all(audit: Audit, row: Row) -> Row | None:

@@ -40,7 +40,7 @@ from parivox.report.audit_queries import (
     verdicts_by_metric,
 )
 from parivox.report.catalogue import inconclusive_text, reason_text
-from parivox.report.caveats import caveats, missing_score_sentences
+from parivox.report.caveats import caveats, missing_scores
 from parivox.report.identification import (
     gallery_text,
     is_identification,
@@ -316,7 +316,11 @@ def overview(audit: Audit) -> Overview:
     confidence_note = findings.confidence_statement(audit)
     pooled_rates = list(_pooled_rates(audit))
     sentences = [
-        [Phrase(words)] for words in (*missing_score_sentences(audit), *_limit_findings(audit))
+        [Phrase(words)]
+        for words in (
+            *(caveat.sentence for caveat in missing_scores(audit)),
+            *_limit_findings(audit),
+        )
     ]
     sentences += _findings(audit, groups, "exploratory, " if confidence_note else "")
     headline, *further_findings = sentences
@@ -1185,9 +1189,9 @@ def _errors_without_trials(pooled_rates: Sequence[PooledRates]) -> Iterator[str]
 def _exclusions_text(audit: Audit, system: Row, metric: str) -> str:
     """Return which trials were excluded, where none of a class is left; empty for none."""
     exclusions = (
-        findings.excluded_trials_text(audit, system, metric),
+        *(caveat.short for caveat in findings.excluded_trials(audit, system, metric)),
         findings.unscored_trials_text(audit, system),
-        findings.placeholder_speakers_text(audit, system),
+        *(caveat.short for caveat in findings.placeholder_speakers(audit, system)),
     )
     words = "; ".join(filter(None, exclusions))
     return f" left ({words})" if words else ""

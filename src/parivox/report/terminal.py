@@ -22,8 +22,9 @@ from parivox.report.audit_queries import (
     attacks_text,
     error_types,
 )
+from parivox.report.error_names import SEARCH_ERRORS
 from parivox.report.findings import ALLOCATIONS, default_choices, ratio_legend
-from parivox.report.identification import SEARCH_ERRORS, error_condition, is_identification
+from parivox.report.identification import error_condition, is_identification
 from parivox.report.overview import overview
 from parivox.report.ratio_strips import SIGNS, axis_signs, sign_strip
 from parivox.report.terminal_grid import Grid

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from parivox.core.intervals import UNKNOWN_SPEAKERS
-from parivox.report.identification import SEARCH_ERRORS
+from parivox.report.error_names import SEARCH_ERRORS
 from parivox.report.sentence_template import SentenceTemplate
 from parivox.report.words import interval_text, p_value, short_number
 

@@ -36,7 +36,6 @@ from parivox.report.html.layout import NOT_SUPPLIED
 from parivox.report.labels import audit_with_ids
 from parivox.report.sheets.sheet import Sheet
 from parivox.report.words import (
-    capitalised,
     count_of,
     count_text,
     interval_text,
@@ -276,8 +275,9 @@ def _representation(audit: Audit) -> Iterator[str]:
                 f"{', '.join(shortened_names(small, most=12))}. No interval accounts for people "
                 "who are missing from the data."
             )
-    for group_sentence in findings.groups_without_trials(audit):
-        yield f"{capitalised(group_sentence)}."
+    # the same groups are stated once for all systems
+    sentences = (caveat.sentence for caveat in findings.groups_without_trials(audit))
+    yield from (f"{sentence}." for sentence in dict.fromkeys(sentences))
     unknown_rows = audit.data.subset(item=SPEAKERS_OF_UNKNOWN_GROUP).rows()
     n_unknown = max((row["count"] or 0 for row in unknown_rows), default=0)
     if n_unknown:

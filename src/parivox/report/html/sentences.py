@@ -23,9 +23,9 @@ from parivox.report.audit_queries import (
     verdicts_by_metric,
 )
 from parivox.report.catalogue import finding_text, inconclusive_text
-from parivox.report.caveats import Caveat
 from parivox.report.context import HEADINGS, Choice, Context
 from parivox.report.html.layout import NOT_SUPPLIED, join_single_sections, point_text
+from parivox.report.limitation_sentences import Caveat
 from parivox.report.sheets.groups import operating_points
 from parivox.report.sheets.supplementary import failures
 from parivox.report.words import capitalised, count_of, count_text, shortened_names
@@ -229,14 +229,8 @@ def context_caveats(context: Context | None) -> list[Caveat]:
     ]
     if not missing_labels:
         return []
-    labels_text = "; ".join(
-        f"{context_label[:1].lower()}{context_label[1:]}" for context_label in missing_labels
-    )
-    sentence = (
-        f"These items of the audit context were not supplied: {labels_text}. "
-        "Add them with --context"
-    )
-    return [Caveat("intended use and population not supplied", sentence, "context")]
+    entries = [f"{label[:1].lower()}{label[1:]}" for label in missing_labels]
+    return [Caveat("context_not_supplied", {"entries": entries})]
 
 
 def _choice_text(choice: Choice) -> str:
