@@ -17,10 +17,12 @@ from parivox.auditing.old_sentences import facts_of_sentences
 from parivox.cli import main
 from parivox.errors import options_named
 from parivox.report import catalogue, limitation_sentences
+from parivox.report.attack_sentences import ATTACK_SENTENCES
 from parivox.report.data_sentences import DATA_SENTENCES
 from parivox.report.decision_sentences import DECISION_SENTENCES
 from parivox.report.list_sentences import LIST_SENTENCES
 from parivox.report.paper_sentences import PAPER_SENTENCES
+from parivox.report.search_sentences import SEARCH_SENTENCES
 from parivox.report.system_sentences import SYSTEM_SENTENCES
 from parivox.report.verdict_sentences import VERDICT_SENTENCES
 
@@ -291,6 +293,8 @@ NEW = (
     | DECISION_SENTENCES.keys()
     | PAPER_SENTENCES.keys()
     | SYSTEM_SENTENCES.keys()
+    | ATTACK_SENTENCES.keys()
+    | SEARCH_SENTENCES.keys()
     | {"too_few_attacks"}
 )
 READ_AS_SENTENCES = {"is_reference", "below_minimum", "no_trials"}

@@ -213,7 +213,13 @@ if TYPE_CHECKING:
         speaker_count_thresholds as speaker_count_thresholds,
     )
     from parivox.auditing.schema import (
+        CROSSED_GALLERIES as CROSSED_GALLERIES,
+    )
+    from parivox.auditing.schema import (
         CURVES as CURVES,
+    )
+    from parivox.auditing.schema import (
+        FEW_PROBE_SPEAKERS as FEW_PROBE_SPEAKERS,
     )
     from parivox.auditing.schema import (
         TABLES as TABLES,
@@ -296,7 +302,13 @@ _HOMES = {
         "system_name",
     ),
     "parivox.auditing.run": ("audit", "audit_counted", "speaker_count_thresholds"),
-    "parivox.auditing.schema": ("CURVES", "TableBuilder", "TABLES"),
+    "parivox.auditing.schema": (
+        "CROSSED_GALLERIES",
+        "CURVES",
+        "FEW_PROBE_SPEAKERS",
+        "TableBuilder",
+        "TABLES",
+    ),
     "parivox.auditing.speaker_counts": ("count_by_speaker",),
     "parivox.auditing.spoof_warnings": ("MAX_SHARE_DIFFERENCE",),
     "parivox.auditing.system_uncertainty": ("MAX_EXACT_TRIALS",),

@@ -20,7 +20,12 @@ from parivox.auditing.inputs import GroupedTrials, requested_attributes
 from parivox.auditing.operating_points import DEPLOYED, MIN_EXPECTED_ERRORS
 from parivox.auditing.options import interval_flags, parse_minimums
 from parivox.auditing.result import system_name
-from parivox.auditing.schema import TABLES, TableBuilder
+from parivox.auditing.schema import (
+    CROSSED_GALLERIES,
+    FEW_PROBE_SPEAKERS,
+    TABLES,
+    TableBuilder,
+)
 from parivox.core.measures import BOTH, IDENTIFICATION_RATES
 from parivox.data.candidate_lists import SCORES, SearchList, read_searches
 from parivox.data.gallery import read_gallery
@@ -67,8 +72,6 @@ _UNUSABLE_OPTIONS = (
 )  # fmt: skip
 """Options that mean nothing, or nothing yet, for searches."""
 _DEFAULT_POINT = "fpir=0.01"
-_SPEAKERS_CROSS_GALLERIES = "speakers_cross_galleries"
-_FEW_SPEAKERS = "few_probe_speakers"
 MAX_NAMED = 10
 """Number of persons, named most often, whose counts are in the table."""
 _MAX_RANK = 20
@@ -131,7 +134,7 @@ class GroupedSearches(NamedTuple):
     def _missing_units_reason(self) -> str:
         """Return why there are no intervals; empty if two groups have speakers enough."""
         if len(self.gallery.names) > 1 and not self.are_galleries_units:
-            return _SPEAKERS_CROSS_GALLERIES
+            return CROSSED_GALLERIES
         minimum = parse_minimums(self.options.gate).inference
         for trials in self.trial_sets:
             searches = self.lists[trials.key]
@@ -146,7 +149,7 @@ class GroupedSearches(NamedTuple):
                     ]
                     if sum(n >= minimum for n in n_units) > 1:
                         return ""
-        return _FEW_SPEAKERS
+        return FEW_PROBE_SPEAKERS
 
 
 def trial_options(options: AuditOptions) -> AuditOptions:
@@ -335,8 +338,8 @@ def _check_rates_suffice(options: AuditOptions, reason: str) -> None:
     """Refuse options that need intervals where there are rates only."""
     flags = interval_flags(options)
     if flags:
-        words = "each group has too few speakers"
-        if reason == _SPEAKERS_CROSS_GALLERIES:
+        words = "too few speakers are in each group"
+        if reason == CROSSED_GALLERIES:
             words = "some speakers are searched in several galleries"
         msg = f"{flags[0]} needs intervals, but these searches have only rates: {words}"
         hint = f"leave out {flags[0]}"
@@ -667,7 +670,7 @@ class _SearchMeasures:
                 self._add_common_size(grouping.name, group, group_of_search == i)
                 self._add_ranks(grouping.name, group, group_of_search == i)
             self._add_groups_named(grouping, group_of_search)
-        if self.grouped.rates_only_reason == _FEW_SPEAKERS:
+        if self.grouped.rates_only_reason == FEW_PROBE_SPEAKERS:
             self._add_persons()
 
     def _row(self, measure: str, **columns: Any) -> None:

@@ -21,6 +21,8 @@ SCHEMA_VERSION = "6"
 """Goes up where columns that were written before change their meaning, not where one is added."""
 SCHEMA_OF_SENTENCES = "5"
 """That of 0.1 and 0.2, whose reasons and notes are sentences (`old_sentences`)."""
+CROSSED_GALLERIES, FEW_PROBE_SPEAKERS = "speakers_cross_galleries", "few_probe_speakers"
+"""Codes of why an audit of searches has rates only, in its record."""
 OLD_VERDICTS = {"no_difference": "equivalent", "cannot_tell": "inconclusive"}
 """Verdicts as audits of that schema have them, and what they are called since."""
 _KEY = {"system": "str", "list": "str", "grouping": "str"}

@@ -24,11 +24,13 @@ from parivox.facts import (
     facts_of_row,
     values_cell,
 )
+from parivox.report.attack_sentences import ATTACK_SENTENCES
 from parivox.report.data_sentences import DATA_SENTENCES
 from parivox.report.decision_sentences import DECISION_SENTENCES, PLAN_REASONS
 from parivox.report.limitation_sentences import LIMITATIONS
 from parivox.report.list_sentences import LIST_SENTENCES
 from parivox.report.paper_sentences import PAPER_SENTENCES
+from parivox.report.search_sentences import SEARCH_SENTENCES
 from parivox.report.sentence_template import SentenceTemplate
 from parivox.report.system_sentences import SYSTEM_SENTENCES
 from parivox.report.verdict_sentences import ERROR_NAMES, INCONCLUSIVE_REASONS, VERDICT_SENTENCES
@@ -296,6 +298,9 @@ SENTENCES: dict[str, SentenceTemplate] = {
     **DECISION_SENTENCES,
     # systems: how trials were scored, and what a probe finds
     **SYSTEM_SENTENCES,
+    # attacks, and searches in a gallery
+    **ATTACK_SENTENCES,
+    **SEARCH_SENTENCES,
     # the four papers
     **PAPER_SENTENCES,
 }
@@ -467,7 +472,13 @@ def audit_sentences(audit: Audit) -> dict[str, list[Any]]:
     }
 
 
-_OTHER_CODES = {*LIST_SENTENCES, *SYSTEM_SENTENCES, *PAPER_SENTENCES}
+_OTHER_CODES = {
+    *LIST_SENTENCES,
+    *SYSTEM_SENTENCES,
+    *ATTACK_SENTENCES,
+    *SEARCH_SENTENCES,
+    *PAPER_SENTENCES,
+}
 """Codes that no table of an audit has."""
 
 
@@ -484,7 +495,7 @@ def catalogue_lines() -> Iterator[str]:
 
 
 def other_lines() -> Iterator[str]:
-    """Yield the same for trial lists, scoring and probes of systems, and `parivox papers`."""
+    """Yield the same for lists, systems, attacks and searches in reports, and `parivox papers`."""
     yield from _sentence_lines(_OTHER_CODES)
 
 

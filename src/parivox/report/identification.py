@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from parivox.auditing import CROSSED_GALLERIES, FEW_PROBE_SPEAKERS
+from parivox.facts import Fact
 from parivox.report.audit_queries import point_as_given
+from parivox.report.catalogue import fact_text
 from parivox.report.error_names import SEARCH_ERRORS
 from parivox.report.limitation_sentences import SEARCH_WARNINGS, Caveat, persons_text
 from parivox.report.words import capitalised, count_of, count_text, percent
@@ -26,8 +29,6 @@ _MIN_SPEAKERS = 5
 _RECOMMENDED_SPEAKERS = 10
 _MAX_HOUSEHOLD = 10
 """Enrolled persons up to whom a gallery may be a household."""
-FEW_SPEAKERS, CROSSED_GALLERIES = "few_probe_speakers", "speakers_cross_galleries"
-"""Codes of why an audit of searches has rates only."""
 
 
 def is_identification(audit: Audit) -> bool:
@@ -120,32 +121,28 @@ def error_condition(audit: Audit, metric: str) -> str:
 
 def rates_only_sentences(audit: Audit) -> list[str]:
     """Return why there are rates only, and what would help; empty where there is more."""
+    return [fact_text(reason) for reason in _rates_only_facts(audit)]
+
+
+def _rates_only_facts(audit: Audit) -> Iterator[Fact]:
+    """Yield the same in codes and values."""
     reason = conditions(audit)["rates_only"]
     if reason == CROSSED_GALLERIES:
-        reason = "some speakers are searched in several galleries"
-        return [f"Rates only: {reason}, for which intervals are not available"]
-    if reason != FEW_SPEAKERS:
-        return []
+        yield Fact(reason, {})
+    if reason != FEW_PROBE_SPEAKERS:
+        return
+    if conditions(audit)["unit"] == "gallery":
+        yield Fact("few_galleries", {"minimum": _MIN_SPEAKERS})
+        return
     speakers: dict[tuple[str, ...], int] = {}  # the larger number of either rate, by group
     for row in audit.groups.subset(within="").rows():
         if row["grouping"] != "all" and row["group"] != "pooled" and row["speakers"] is not None:
             key = tuple(row[name] for name in ("system", "list", "grouping", "group"))
             speakers[key] = max(speakers.get(key, 0), row["speakers"])
-    sizes = {*speakers.values()}
-    if conditions(audit)["unit"] == "gallery":
-        needed = f"at least {_MIN_SPEAKERS} galleries in each of two groups"
-        return [f"Rates only: {needed} are needed for any comparison"]
-    most = count_of(max(sizes, default=0), "speaker")
-    each = f"each group has {most}" if len(sizes) == 1 else f"no group has more than {most}"
-    if sizes and max(sizes) >= _MIN_SPEAKERS:
-        each = "fewer than two groups have enough speakers"
-    remedy = f"To compare groups, record at least {_RECOMMENDED_SPEAKERS} speakers in each group"
-    if _may_be_household(audit):
-        remedy += (
-            ", from several households: with a column gallery, the household is the sampling unit"
-        )
-    needed = f"at least {_MIN_SPEAKERS} in each are needed for any comparison"
-    return [f"Rates only: {each}, and {needed}", remedy]
+    sizes = sorted({*speakers.values()})
+    yield Fact(reason, {"sizes": sizes, "minimum": _MIN_SPEAKERS})
+    remedy = {"speakers": _RECOMMENDED_SPEAKERS, "is_household": _may_be_household(audit)}
+    yield Fact("record_more_speakers", remedy)
 
 
 def _may_be_household(audit: Audit) -> bool:

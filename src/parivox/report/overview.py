@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing import Audit
     from parivox.report.audit_queries import Scope
-    from parivox.report.caveats import Caveat
+    from parivox.report.limitation_sentences import Caveat
     from parivox.report.words import Row
 
 _MAX_NAMED = 3

@@ -42,7 +42,7 @@ ERROR_NAMES = {
     "sfar": "spoof accepts",
     **SEARCH_ERRORS,
 }
-_REFERENCE_NAMES = {
+REFERENCE_NAMES = {
     "others": "all other groups combined",
     "pooled": "all groups pooled",
     "macro": "the mean of the groups",
@@ -56,7 +56,7 @@ _OTHERS = {"metric": "fpr", "reference": "others"}
 def _compared(values: Values) -> tuple[str, str]:
     """Return the errors that a verdict is on, and the reference."""
     reference: str = values["reference"]
-    return ERROR_NAMES[values["metric"]], _REFERENCE_NAMES.get(reference, reference)
+    return ERROR_NAMES[values["metric"]], REFERENCE_NAMES.get(reference, reference)
 
 
 def _frequency(values: Values) -> str:
@@ -196,7 +196,7 @@ def _all_groups_equivalent(values: Values) -> str:
     words = f"{_all_groups(values)} equivalent"
     if "reference" not in values:  # audits of development versions
         return words
-    reference = _REFERENCE_NAMES.get(values["reference"], values["reference"])
+    reference = REFERENCE_NAMES.get(values["reference"], values["reference"])
     return (
         f"{words}: no rate differs from the rate of {reference} by more than a factor of "
         f"{values['margin']:g}"

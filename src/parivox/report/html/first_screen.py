@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parivox.auditing import Audit
-    from parivox.report.caveats import Caveat
+    from parivox.report.limitation_sentences import Caveat
     from parivox.report.overview import GroupComparison, GroupResult, Overview
 
 _HEADS = {

@@ -1,38 +1,27 @@
-"""Spoof accepts by attack: tables, and what they show about other attacks, in sentences."""
+"""Spoof accepts by attack: tables, and what they show about other attacks."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from parivox.auditing import MAX_SHARE_DIFFERENCE
+from parivox.facts import Fact
+from parivox.report.attack_sentences import reference_name
 from parivox.report.audit_queries import system_label
-from parivox.report.catalogue import note_text, reason_text
+from parivox.report.catalogue import fact_text, note_text, reason_text
 from parivox.report.sheets.sheet import UNDEFINED, Cell, Column, Sheet
-from parivox.report.words import (
-    count_of,
-    count_text,
-    interval_text,
-    percent,
-    percent_figure,
-    short_number,
-)
+from parivox.report.words import count_text, percent_figure, short_number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from parivox.auditing import Audit
     from parivox.report.words import Row
 
-AGREEMENT = "Agreement between attacks is not evidence about other speakers"
-MADE_FOR_TESTS = (
-    "Spoof trials are made for a test. Their share of the trials says nothing about how "
-    "often such attacks happen"
-)
 _PAIR_SIZE = 2
 _MAX_GROUPS_ABREAST, _MAX_COMPARED = 4, 3
 """Groups that stand beside each other, of more, each attack and group has a row; groups that are
 compared in sentences."""
-_REFERENCES = {"others": "all other groups combined", "pooled": "all groups pooled"}
 
 
 def attack_rows(audit: Audit, filters: Row, point: str) -> dict[str, dict[str, Row]]:
@@ -64,7 +53,7 @@ def attack_table(audit: Audit, filters: Row, point: str) -> Sheet | None:
     for group in groups:
         columns += [Column(f"{group}: accepts / trials"), Column(group, unit="%")]
     for group, reference in comparisons:
-        columns.append(Column(f"{group} to {reference}"))
+        columns.append(Column(f"{group} to {reference_name(reference)}"))
         columns.append(Column("Ratio without this attack"))
     sheet = Sheet(title, columns, sums=1)
     for attack, all_row in all_rows.items():
@@ -119,20 +108,21 @@ def attack_sentences(audit: Audit, filters: Row, point: str) -> Iterator[str]:
     by_rate = _attacks_by(all_rows, "value")
     if not by_rate or not rows_by_group:
         return
-    yield f"SFAR of all trials: {_extremes(by_rate, 'value', percent)}"
+    yield _sentence("extremes_of_attacks", extremes=_extremes(by_rate, "value", "rate"))
     yield from _highest_attacks(rows_by_group)
     has_comparison = False
     for group, reference in _compared_groups(rows_by_group):
         has_comparison = True
         yield from _comparison_sentences(group, reference, rows_by_group[group])
     if has_comparison:
-        yield AGREEMENT
+        yield _sentence("agreement_of_attacks")
     yield from _standardised_sentences(rows_by_group)
-    yield MADE_FOR_TESTS
-    yield (
-        "A difference between groups can come from the system or from the quality of the spoofed "
-        "recordings; the audit cannot separate the two"
-    )
+    yield _sentence("spoof_trials_made_for_test")
+    yield _sentence("system_or_quality_of_recordings")
+
+
+def _sentence(code: str, **values: Any) -> str:
+    return fact_text(Fact(code, values))
 
 
 def _attacks_by(rows: Mapping[str, Row], column: str) -> list[Row]:
@@ -141,12 +131,10 @@ def _attacks_by(rows: Mapping[str, Row], column: str) -> list[Row]:
     return sorted(known, key=lambda row: (row[column], row["attack"]))
 
 
-def _extremes(
-    rows: Sequence[Row], column: str, words: Callable[[float], str], link: str = ""
-) -> str:
-    """Return the lowest and the highest value, each with its attack behind `link`."""
+def _extremes(rows: Sequence[Row], column: str, name: str) -> list[dict[str, Any]]:
+    """Return the lowest and the highest value under a name, each with its attack."""
     ends = rows if len(rows) == 1 else (rows[0], rows[-1])
-    return " to ".join(f"{words(row[column])} ({link}{row['attack']})" for row in ends)
+    return [{"attack": row["attack"], name: row[column]} for row in ends]
 
 
 def _highest_attacks(rows_by_group: Mapping[str, Mapping[str, Row]]) -> Iterator[str]:
@@ -154,12 +142,12 @@ def _highest_attacks(rows_by_group: Mapping[str, Mapping[str, Row]]) -> Iterator
     if len(rows_by_group) > _MAX_GROUPS_ABREAST:
         return
     highest = {group: _attacks_by(rows, "value")[-1:] for group, rows in rows_by_group.items()}
-    words = [
-        f"{group} {percent(row['value'])} ({row['attack']})"
+    attacks_of_groups = [
+        {"group": group, "attack": row["attack"], "rate": row["value"]}
         for group, rows in highest.items()
         for row in rows
     ]
-    yield f"Highest SFAR of an attack: {', '.join(words)}"
+    yield _sentence("highest_attack_of_groups", groups=attacks_of_groups)
 
 
 def _compared_groups(
@@ -179,23 +167,26 @@ def _compared_groups(
         reference = rows_by_group[group][""]["reference"]
         if reference == "others" and len(rows_by_group) == _PAIR_SIZE:
             reference = next(iter(rows_by_group.keys() - {group}))
-        yield group, str(_REFERENCES.get(reference, reference))
+        yield group, reference
 
 
 def _comparison_sentences(group: str, reference: str, rows: Mapping[str, Row]) -> Iterator[str]:
     """Yield for how many attacks a group is above its reference, and for what the ratio holds."""
     compared = [row for row in _attacks_by(rows, "value") if row["reference_value"] is not None]
-    n_above = sum(row["value"] > row["reference_value"] for row in compared)
-    attacks = count_of(len(compared), "attack")
-    yield f"SFAR is higher for {group} than for {reference} in {n_above} of {attacks}"
-    total, without = rows[""], _attacks_by(rows, "ratio_without")
-    ratio_text = f"Ratio of {group} to {reference}"
-    if len(without) > 1:
-        ends = _extremes(without, "ratio_without", short_number, "without ")
-        yield f"{ratio_text} without one attack: {ends}"
+    names = {"group": group, "reference": reference}
+    yield _sentence(
+        "attacks_above_reference",
+        **names,
+        higher=sum(row["value"] > row["reference_value"] for row in compared),
+        attacks=len(compared),
+    )
+    total, ratio_rows = rows[""], _attacks_by(rows, "ratio_without")
+    if len(ratio_rows) > 1:
+        extremes = _extremes(ratio_rows, "ratio_without", "ratio")
+        yield _sentence("ratio_without_one_attack", **names, extremes=extremes)
     if total["high"] is not None:
-        interval = interval_text(total["low"], total["high"])
-        yield f"{ratio_text}: {short_number(total['ratio'])}, interval for new attacks {interval}"
+        limits = {name: total[name] for name in ("ratio", "low", "high")}
+        yield _sentence("ratio_for_new_attacks", **names, **limits)
     elif total["note"]:
         yield note_text(total)
 
@@ -210,21 +201,20 @@ def _standardised_sentences(rows_by_group: Mapping[str, Mapping[str, Row]]) -> I
     difference = max(max(shares) - min(shares) for shares in shares_of_attacks.values())
     if difference <= MAX_SHARE_DIFFERENCE:
         return
-    words = [
-        f"{group} {percent(rows['']['standardised'])}"
+    rates = [
+        {"group": group, "rate": rows[""]["standardised"]}
         for group, rows in rows_by_group.items()
         if rows[""]["standardised"] is not None
     ]
-    start = (
-        f"Shares of attacks differ between groups by up to {100 * difference:.1f} percentage points"
-    )
-    if not words:
-        yield f"{start}, and no attack has trials of all groups"
-        return
     ratios = [
-        f"; ratio of {group} to {reference}: "
-        f"{short_number(rows_by_group[group]['']['standardised_ratio'])}"
+        {
+            "group": group,
+            "reference": reference,
+            "ratio": rows_by_group[group][""]["standardised_ratio"],
+        }
         for group, reference in _compared_groups(rows_by_group)
         if rows_by_group[group][""]["standardised_ratio"] is not None
     ]
-    yield f"{start}. SFAR with equal weight for each attack: {', '.join(words)}{''.join(ratios)}"
+    yield _sentence(
+        "attack_shares_differ_between_groups", difference=difference, groups=rates, ratios=ratios
+    )
