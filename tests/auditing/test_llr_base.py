@@ -254,7 +254,7 @@ def test_an_inspection_and_an_audit_name_the_same(trials, kind):
     scores["llr"] = scores.pop("score")
     inspected = pv.inspect(scores, PEOPLE)
     assert {
-        in_words(oddity.what): in_words(oddity.note) for oddity in inspected.files[0].odd
+        in_words(oddity.what): in_words(oddity.note) for oddity in inspected.files[0].warnings
     } == oddity_notes
     asks = {"": "--llr", TO_10: "--llr-base 10"}.get(kind, "--by accent")
     assert inspected.next.endswith(asks)

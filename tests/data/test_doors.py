@@ -223,7 +223,7 @@ def test_ids_cut_to_their_speakers_are_told_without_whole_ones(write, pattern):
     itself = "target_trials_of_themselves"
     audit = pv.audit(write("s", lines(once)), speakers=PEOPLE, by="gender", intervals=False)
     assert audit.data.subset(item=itself).rows()[0]["count"] == len(SPEAKERS)
-    assert itself in {odd.what for odd in inspect(write("s", lines(once))).files[0].odd}
+    assert itself in {odd.what for odd in inspect(write("s", lines(once))).files[0].warnings}
 
 
 def test_target_trials_that_are_all_set_aside_are_told(write):
@@ -532,7 +532,8 @@ def test_a_table_without_a_header_is_grouped_by_nothing(write):
     scores = write("s.csv", lines(["enrol,test,score", *(f"{e},{t},{s}" for e, t, _, s in TRIALS)]))
     inspection = inspect(scores, write("segments.tsv", lines(rows)))
     assert any(
-        "the header may be missing" in in_words(oddity.what) for oddity in inspection.files[1].odd
+        "the header may be missing" in in_words(oddity.what)
+        for oddity in inspection.files[1].warnings
     )
     assert "--by" not in inspection.next
 

@@ -105,7 +105,7 @@ def compare_audit(inspection):
     counts = {row["item"]: row["count"] for row in audit.data.subset(source="scores").rows()}
     (scores,) = (file for file in used if file.kind == "scores")
     assert scores.rows == counts["rows"]
-    told = {warning.what: warning.count for warning in scores.odd}
+    told = {warning.what: warning.count for warning in scores.warnings}
     for item in COUNTED:
         assert told.get(item, 0) == counts.get(item, 0), item
     if scores.labels is not None and counts["trials"] == counts["rows"]:

@@ -79,7 +79,7 @@ def inspection_text(inspection):
 
 
 def odd(inspected_file):
-    return {in_words(oddity.what): oddity.count for oddity in inspected_file.odd}
+    return {in_words(oddity.what): oddity.count for oddity in inspected_file.warnings}
 
 
 # ---- what a file is
@@ -106,13 +106,13 @@ def test_trials_are_counted(folder):
         inspected_file.scores.distinct,
     ) == (0.2, 0.9, 4)
     assert inspected_file.scores.auc == 1.0
-    assert [(id_count.what, id_count.count) for id_count in inspected_file.ids] == [
+    assert [(id_count.kind, id_count.count) for id_count in inspected_file.ids] == [
         ("utterances", 4)
     ]
     assert (
-        inspected_file.whose.rule,
-        inspected_file.whose.speakers,
-        inspected_file.whose.wrong,
+        inspected_file.speaker_rule.rule,
+        inspected_file.speaker_rule.speakers,
+        inspected_file.speaker_rule.conflict_share,
     ) == ("component", 2, 0.0)
 
 
@@ -133,7 +133,7 @@ def test_the_columns_that_trials_could_be_grouped_by_are_told(write):
 def test_enrolments_that_are_no_tests_are_told_apart(write):
     path = write("s.csv", "enrol,test,score\nm1,a/1,1\nm1,b/1,0\nm2,a/1,0\n")
     (inspected_file,) = inspect(path).files
-    assert [(id_count.what, id_count.count) for id_count in inspected_file.ids] == [
+    assert [(id_count.kind, id_count.count) for id_count in inspected_file.ids] == [
         ("enrolments", 2),
         ("tests", 2),
     ]
@@ -316,8 +316,8 @@ def test_two_spellings_and_unknown_values_are_told(write):
     table = "id,gender,country\na,F,USA\nb,f,usa\nc,m,n/a\nd,m,\n"
     (inspected_file,) = inspect(write("p.csv", table)).files
     columns = {column.name: column for column in inspected_file.columns}
-    assert in_words(columns["gender"].odd[0].note) == "'F' and 'f'"
-    assert in_words(columns["country"].odd[0].note) == "'USA' and 'usa'"
+    assert in_words(columns["gender"].warnings[0].note) == "'F' and 'f'"
+    assert in_words(columns["country"].warnings[0].note) == "'USA' and 'usa'"
     assert columns["country"].unknown == 2
 
 
@@ -325,12 +325,12 @@ def test_labels_that_contradict_the_first_component_are_told(write):
     (inspected_file,) = inspect(
         write("s.csv", "enrol,test,score,label\na/1,a/2,1,0\na/1,b/1,0,0\n")
     ).files
-    assert inspected_file.whose.wrong == 0.5
+    assert inspected_file.speaker_rule.conflict_share == 0.5
 
 
 def test_a_table_without_header_is_suspected(write):
     (inspected_file,) = inspect(write("p.csv", "id10001,m\nid10002,f\nid10003,f\n")).files
-    assert [in_words(oddity.note) for oddity in inspected_file.odd] == ["id10001"]
+    assert [in_words(oddity.note) for oddity in inspected_file.warnings] == ["id10001"]
 
 
 # ---- problems, in the words of the audit
@@ -378,7 +378,7 @@ def test_the_order_of_the_files_does_not_matter(folder):
         assert [join.kind for join in inspection.files] == [FILES[name][0] for name in order]
         assert set(inspection.joins) == set(reference.joins)
         assert (inspection.next, inspection.problems) == (reference.next, ())
-    assert {(join.what, join.met, join.count) for join in reference.joins} == {
+    assert {(join.kind, join.met, join.count) for join in reference.joins} == {
         ("trials", 4, 4),
         ("utterances", 4, 4),
         ("speakers", 2, 2),
@@ -508,7 +508,7 @@ def test_enrolments_of_several_recordings_and_failures(write):
     models = write("m.csv", FILES["models.csv"][1] + "m2,010,010/2.wav\n")
     failures = write("f.csv", "recording,stage\nm2,enrol\n")
     inspection = inspect(failures, scores, models, write("p.csv", PEOPLE))
-    assert {(join.what, join.of.rpartition("/")[2], join.met) for join in inspection.joins} == {
+    assert {(join.kind, join.of.rpartition("/")[2], join.met) for join in inspection.joins} == {
         ("enrolments", "s.csv", 1),
         ("enrolments", "f.csv", 1),
         ("speakers", "s.csv", 2),
@@ -529,10 +529,10 @@ def test_labels_of_a_list_are_told_with_the_scores_that_have_none(folder, write)
     inspection = inspect(folder / "kaldi.scores", write("l.csv", LIST))
     scores = inspection.files[0]
     assert (scores.labels.target, scores.labels.nontarget) == (1, 2)
-    assert scores.labels.by.endswith("l.csv")
+    assert scores.labels.source.endswith("l.csv")
     assert scores.scores.auc == 1.0
     assert "l.csv: target 1, nontarget 2; 1 row has no label" in inspection_text(inspection)
-    assert inspect(folder / "kaldi.scores").files[0].labels.by == "speakers"
+    assert inspect(folder / "kaldi.scores").files[0].labels.source == "speakers"
 
 
 def test_a_list_shows_that_scores_are_distances(write):
@@ -542,7 +542,7 @@ def test_a_list_shows_that_scores_are_distances(write):
 
 def test_without_labels_the_speakers_tell_which_trials_are_target_ones(folder):
     (score_file, _) = inspect(folder / "kaldi.scores", folder / "people.csv").files
-    assert (score_file.labels.target, score_file.labels.nontarget, score_file.labels.by) == (
+    assert (score_file.labels.target, score_file.labels.nontarget, score_file.labels.source) == (
         2,
         2,
         "speakers",
@@ -578,7 +578,7 @@ def test_an_attribute_that_differs_between_the_sides_is_asked_of_one_side(bank):
     assert inspection.problems == ()
     assert inspection.next.endswith("--by test.channel --by language")
     (attribute,) = inspection.differing
-    assert (attribute.by, attribute.instead, attribute.share) == (
+    assert (attribute.grouping, attribute.instead, attribute.share) == (
         "channel",
         "test.channel",
         pytest.approx(2 / 3),
@@ -601,8 +601,10 @@ def test_bands_that_differ_between_the_sides_are_asked_of_one_side(bank):
     bank[2].write_text("\n".join([f"{header},days", *days]).replace("phone", "app") + "\n")
     inspection = inspect(*bank)
     (attribute,) = inspection.differing
-    assert attribute.by.startswith("days:")
-    assert f"--by test.{attribute.by}" in shlex.join(shlex.split(inspection.next)).replace("'", "")
+    assert attribute.grouping.startswith("days:")
+    assert f"--by test.{attribute.grouping}" in shlex.join(shlex.split(inspection.next)).replace(
+        "'", ""
+    )
 
 
 AGES = "utterance,speaker,age\n007/1.wav,007,{}\n007/2.wav,007,30\n010/1.wav,010,41\n"

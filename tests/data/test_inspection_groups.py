@@ -125,7 +125,7 @@ def test_nothing_is_raised_whatever_a_groups_file_says(files, write, text):
         inspection.files[2].problems
         or inspection.files[2].groups
         or inspection.problems
-        or inspection.files[2].by
+        or inspection.files[2].groupings
     )
 
 

@@ -50,9 +50,9 @@ def noted(scores, table=None, **options):
 
 def inspected(*files):
     inspection = pv.inspect(*files)
-    odd = [oddity for file in inspection.files for oddity in file.odd]
+    odd = [oddity for file in inspection.files for oddity in file.warnings]
     columns = [column for file in inspection.files for column in file.columns]
-    odd += [oddity for column in columns for oddity in column.odd]
+    odd += [oddity for column in columns for oddity in column.warnings]
     return {in_words(oddity.what): (oddity.count, in_words(oddity.note)) for oddity in odd}
 
 

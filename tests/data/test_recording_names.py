@@ -159,7 +159,7 @@ def test_an_audit_an_inspection_and_a_check_doubt_the_same_folders():
     assert "'fi', 'sv'" in note
     inspected = pv.inspect(scores, PEOPLE).files[0]
     assert [
-        (oddity.what, in_words(oddity.note)) for oddity in inspected.odd if oddity.what == item
+        (oddity.what, in_words(oddity.note)) for oddity in inspected.warnings if oddity.what == item
     ] == [(item, note)]
     assert "G9" not in failed(audit)
     check = pv.trials.check(scores, speakers=PEOPLE, by="sex")
@@ -183,7 +183,7 @@ def test_a_column_settles_it_and_is_named():
     )
     assert not [
         utterance
-        for utterance in pv.inspect(scores, PEOPLE, table).files[0].odd
+        for utterance in pv.inspect(scores, PEOPLE, table).files[0].warnings
         if utterance.what == WARNING
     ]
 

@@ -78,7 +78,7 @@ def _new_audit_warnings(inspection: Inspection) -> Iterator[DataWarning]:
     audited = audit_command_line([*words, "--no-intervals", "--quiet"], argparse.Namespace())
     known_kinds: set[str] = set()
     for file in inspection.files:
-        known_kinds.update(warning.what for warning in file.odd)
+        known_kinds.update(warning.what for warning in file.warnings)
         for column in file.columns:
-            known_kinds.update(warning.what for warning in column.odd)
+            known_kinds.update(warning.what for warning in column.warnings)
     yield from (warning for warning in audit_warnings(audited) if warning.what not in known_kinds)

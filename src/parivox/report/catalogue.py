@@ -34,7 +34,7 @@ from parivox.report.search_sentences import SEARCH_SENTENCES
 from parivox.report.sentence_template import SentenceTemplate
 from parivox.report.system_sentences import SYSTEM_SENTENCES
 from parivox.report.verdict_sentences import ERROR_NAMES, INCONCLUSIVE_REASONS, VERDICT_SENTENCES
-from parivox.report.words import capitalised
+from parivox.report.words import capitalised, count_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -249,7 +249,8 @@ SENTENCES: dict[str, SentenceTemplate] = {
         "fewer than three groups meet the minimums in both systems or lists"
     ),
     "too_few_attacks": SentenceTemplate(
-        "{attacks} attacks are too few for a statement about other attacks", {"attacks": 3}
+        lambda values: f"{count_of(values['attacks'], 'attack')}: no statement about other attacks",
+        {"attacks": 3},
     ),
     "held_by_operating_point": SentenceTemplate("fixed by the operating point"),
     # verdicts

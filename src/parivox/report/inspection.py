@@ -93,9 +93,9 @@ def to_json(inspection: Inspection) -> str:
     contents = asdict(inspection)
     contents["warnings"] = [*map(_warning_entry, inspection.warnings)]
     for entry, inspected in zip(contents["files"], inspection.files, strict=True):
-        entry["odd"] = [*map(_warning_entry, inspected.odd)]
+        entry["warnings"] = [*map(_warning_entry, inspected.warnings)]
         for column_entry, column in zip(entry["columns"], inspected.columns, strict=True):
-            column_entry["odd"] = [*map(_warning_entry, column.odd)]
+            column_entry["warnings"] = [*map(_warning_entry, column.warnings)]
     return json.dumps(contents, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -116,7 +116,7 @@ def labelled_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
     """Yield the lines to print: what each is about, empty where a file begins, and its words."""
     # files of trials whose ids are in a table of utterances or enrolments
     files_with_table = {
-        join.of for join in inspection.joins if join.what in {"utterances", "enrolments"}
+        join.of for join in inspection.joins if join.kind in {"utterances", "enrolments"}
     }
     n_problems = len(inspection.problems) + sum(
         len(inspected.problems) for inspected in inspection.files
@@ -167,7 +167,8 @@ def _next_command_lines(inspection: Inspection, n_problems: int) -> Iterator[tup
     if missing:
         yield "where", f"{'; '.join(missing)} (still to be given)"
     for difference in inspection.differing:
-        words = f"by {difference.by} alone, {_percent_text(difference.share)} of the target trials"
+        share = _percent_text(difference.share)
+        words = f"by {difference.grouping} alone, {share} of the target trials"
         words += f" would be in no group, as the two sides differ; {difference.instead} uses one"
         yield "why", f"{words} side, also for --within"
 
@@ -193,8 +194,8 @@ def _file_lines(inspected: FileFindings, *, has_table: bool) -> Iterator[tuple[s
                 yield label, words
     if inspected.groups:
         yield "groups of", _groupings_text(inspected.groups, "group")
-    if inspected.by:
-        yield "groupings", ", ".join(inspected.by)
+    if inspected.groupings:
+        yield "groupings", ", ".join(inspected.groupings)
     yield from _column_lines(inspected, is_table=is_table)
     if warnings := list(_warning_texts(inspected)):
         yield "note", "; ".join(warnings)
@@ -208,7 +209,7 @@ def _column_lines(inspected: FileFindings, *, is_table: bool) -> Iterator[tuple[
     if not is_table:
         other_columns = [column for column in other_columns if column.role]
     elif inspected.ids:  # the ids have a line of their own
-        kinds = {id_kind.what.removesuffix("s") for id_kind in inspected.ids}
+        kinds = {id_kind.kind.removesuffix("s") for id_kind in inspected.ids}
         other_columns = [column for column in other_columns if column.role not in kinds]
     words = [_column_text(column) for column in other_columns]
     words += [f"{column} (not read)" for column in inspected.ignored]
@@ -221,9 +222,9 @@ def _column_lines(inspected: FileFindings, *, is_table: bool) -> Iterator[tuple[
 
 def _warning_texts(inspected: FileFindings) -> Iterator[str]:
     """Return the data warnings of a file and of its columns."""
-    warnings = [*inspected.odd]
+    warnings = [*inspected.warnings]
     for column in inspected.columns:
-        warnings += column.odd
+        warnings += column.warnings
     return map(_warning_text, warnings)
 
 
@@ -327,7 +328,7 @@ def _ids_text(inspected: FileFindings, *, is_table: bool) -> str:
     """Return how many ids of each kind there are, with examples."""
     descriptions = []
     for id_kind in inspected.ids:
-        kind = id_kind.what.removesuffix("s")
+        kind = id_kind.kind.removesuffix("s")
         words = count_of(id_kind.count, kind)
         column = (inspected.roles or {}).get(kind)
         if is_table and column:
@@ -340,24 +341,26 @@ def _ids_text(inspected: FileFindings, *, is_table: bool) -> str:
 
 def _speaker_source_text(inspected: FileFindings, *, has_table: bool) -> str:
     """Return where the speakers of the ids come from, and whether labels agree."""
-    speaker_source = inspected.whose
+    speaker_source = inspected.speaker_rule
     if speaker_source is None:
         return ""
     if speaker_source.rule == "id":
-        if speaker_source.wrong == 0:
+        if speaker_source.conflict_share == 0:
             return "each is a speaker"
         remedy = "" if has_table else ", so give --utterances, or --models for models"
         return f"the ids do not contain the speaker{remedy}"
     by_label = ""
-    if speaker_source.wrong:
-        contradicted = f", but {_percent_text(speaker_source.wrong)} of the labels contradict that"
+    if speaker_source.conflict_share:
+        contradicted = (
+            f", but {_percent_text(speaker_source.conflict_share)} of the labels contradict that"
+        )
         option = (
             "--columns test_speaker=..."
             if only_customer_column(inspected.roles or {})
             else "--utterances"
         )
         by_label = f"{contradicted}: see {option}"
-    elif speaker_source.wrong is not None:
+    elif speaker_source.conflict_share is not None:
         by_label = ", consistent with the labels"
     n_speakers = count_of(speaker_source.speakers, "speaker")
     if speaker_source.rule == "table":
@@ -383,17 +386,17 @@ def _labels_text(inspected: FileFindings) -> str:
         words += f", spoof {labels.spoof:,}"
     if bool(labels.target) != bool(labels.nontarget):
         words += f" (only {'FNR' if labels.target else 'FPR'} can be audited)"
-    if labels.by == "speakers" and (only_column := only_customer_column(inspected.roles or {})):
+    if labels.source == "speakers" and (only_column := only_customer_column(inspected.roles or {})):
         return (
             f"none and no claims, so {only_column!r} is both the caller and the claimed customer: "
             f"{words}"
         )
-    if labels.by == "speakers":
+    if labels.source == "speakers":
         return f"none, so determined by the speakers of both sides: {words}"
-    if not labels.by:
+    if not labels.source:
         return words
     n_unlabelled = inspected.rows - labels.target - labels.nontarget - labels.spoof
-    words = f"from {labels.by}: {words}"
+    words = f"from {labels.source}: {words}"
     if n_unlabelled:
         words += f"; {n_unlabelled:,} {'row has' if n_unlabelled == 1 else 'rows have'} no label"
     return words
@@ -482,7 +485,7 @@ def _column_text(column: InspectedColumn) -> str:
 
 def _join_text(join: Join, short: Mapping[str, str]) -> str:
     """Return how many ids of a file are in a table; `short` has the names of files to show."""
-    matched_ids = "enrolment ids" if join.what == "enrolments" else join.what
+    matched_ids = "enrolment ids" if join.kind == "enrolments" else join.kind
     file_name, table_name = short[join.of], short[join.in_]
     table = f"{table_name} (column {join.column!r})" if join.column else table_name
     if join.met == join.count == 1:

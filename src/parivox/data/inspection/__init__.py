@@ -123,7 +123,7 @@ def inspect_files(
     files = tuple(
         replace(
             findings,
-            odd=(*findings.odd, *plan.warnings_by_source.get(id(source), ())),
+            warnings=(*findings.warnings, *plan.warnings_by_source.get(id(source), ())),
         )
         for source, findings in zip(
             readable_sources, with_search_findings(readable_sources), strict=True

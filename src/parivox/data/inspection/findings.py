@@ -25,7 +25,7 @@ class InspectedColumn:
     examples: tuple[str, ...]
     # lowest and highest value, where every known one is a number
     numbers: tuple[float, float] | None = None
-    odd: tuple[DataWarning, ...] = ()  # of an attribute
+    warnings: tuple[DataWarning, ...] = ()  # of an attribute
     groups: bool = False  # whether trials could be grouped by it
     # edges that put the numbers into three bands of about one size, where they are many
     bands: str = ""
@@ -33,7 +33,7 @@ class InspectedColumn:
     sides: tuple[str, ...] = ()
 
     @property
-    def by(self) -> str:
+    def grouping(self) -> str:
         """Return it in the notation of ``--by``."""
         return f"{self.name}:{self.bands}" if self.bands else self.name
 
@@ -42,7 +42,7 @@ class InspectedColumn:
 class IdFindings:
     """Distinct ids of one kind: ``utterances``, ``enrolments``, ``tests``, ``speakers``, ..."""
 
-    what: str
+    kind: str
     count: int
     examples: tuple[str, ...]
 
@@ -56,7 +56,7 @@ class SpeakerRule:
     rule: str
     speakers: int  # how many there would be
     # share of the labelled trials that contradict this; None without labels
-    wrong: float | None = None
+    conflict_share: float | None = None
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class LabelFindings:
     target: int
     nontarget: int
     # source of the labels: a trial list; ``speakers`` if no file has any; empty for this file
-    by: str = ""
+    source: str = ""
     spoof: int = 0
 
 
@@ -116,16 +116,16 @@ class FileFindings:
     rows: int = 0  # rows looked at
     whole: bool = True  # whether these are all rows
     ids: tuple[IdFindings, ...] = ()
-    whose: SpeakerRule | None = None
+    speaker_rule: SpeakerRule | None = None
     labels: LabelFindings | None = None
     scores: ScoreFindings | None = None
-    odd: tuple[DataWarning, ...] = ()
+    warnings: tuple[DataWarning, ...] = ()
     problems: tuple[str, ...] = ()  # what an audit would refuse it for, in the audit's words
     counted: CountsFindings | None = None  # of a file of counts
     # of a groups file: the groups that it makes of each
     # attribute.
     groups: Mapping[str, tuple[str, ...]] | None = None
-    by: tuple[str, ...] = ()  # of a groups file: the groupings that it asks for
+    groupings: tuple[str, ...] = ()  # of a groups file: those that it asks for
     own: str = ""  # what it is, of what Parivox wrote
     use: str = ""  # the command that takes it, likewise
     ignored: tuple[str, ...] = ()  # columns of trials without a header that are not read
@@ -135,7 +135,7 @@ class FileFindings:
 class Join:
     """How many ids of one file are in another one."""
 
-    what: str  # ``trials``, ``utterances``, ``enrolments``, ``speakers`` or ``recordings``
+    kind: str  # ``trials``, ``utterances``, ``enrolments``, ``speakers`` or ``recordings``
     # names of the files: those of the first are looked up in the second
     of: str
     in_: str
@@ -163,7 +163,7 @@ class SharedAttribute:
 class DifferingAttribute:
     """An attribute of recordings that differs between the two sides of most target trials."""
 
-    by: str  # as ``--by`` takes it; trials whose sides differ are then in no group
+    grouping: str  # as ``--by`` takes it; trials whose sides differ are then in no group
     instead: str  # that of one side, which every trial has
     share: float  # how many of the target trials differ
 

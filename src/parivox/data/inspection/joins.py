@@ -82,10 +82,10 @@ def settle_kinds(
     ids = pl.concat([inspected.ids for inspected in trials]).unique(maintain_order=True)
     all_speakers = pl.concat([inspected.speaker for inspected in trials])
     named_speakers = all_speakers.drop_nulls().unique(maintain_order=True)
-    rules = [inspected.findings.whose for inspected in trials]
+    rules = [inspected.findings.speaker_rule for inspected in trials]
     # the guess that ids are speakers counts only if labels confirm it
     are_speakers = any(
-        rule is not None and (rule.rule != "id" or rule.wrong == 0) for rule in rules
+        rule is not None and (rule.rule != "id" or rule.conflict_share == 0) for rule in rules
     )
     settled = []
     enrolments, tests = (
@@ -239,7 +239,7 @@ def _lookup(id_kind: str, file_name: str, ids: pl.Series, table: InspectedTable)
     is_found = ids.is_in(cells.implode())
     missing = ids.filter(~is_found)
     return Join(
-        what=id_kind,
+        kind=id_kind,
         of=file_name,
         in_=table.findings.name,
         column=column,
@@ -274,7 +274,9 @@ def _join_of_speakers(
     speakers_known, by_table = speakers_of_ids(trials, tables)
     needed = speakers_known.drop_nulls().unique(maintain_order=True)
     join = _lookup("speakers", trials.findings.name, needed, table)
-    is_component = trials.findings.whose is not None and trials.findings.whose.rule != "columns"
+    is_component = (
+        trials.findings.speaker_rule is not None and trials.findings.speaker_rule.rule != "columns"
+    )
     if join.pattern or by_table.any() or not is_component or join.met > _MAJORITY * join.count:
         return join
     provenance = table.provenance
@@ -294,7 +296,7 @@ def _pair_joins(trials: InspectedTrials, trial_list: InspectedTrials) -> Iterato
         is_found = trial_list.ids.is_in(trials.ids.implode())
         # of files that are inspected in part, only ids can be compared
         yield Join(
-            what="utterances",
+            kind="utterances",
             of=list_findings.name,
             in_=findings.name,
             column="",
@@ -317,7 +319,7 @@ def _pair_joins(trials: InspectedTrials, trial_list: InspectedTrials) -> Iterato
         if searched is list_findings or n_common < searched_keys.size:
             missing = _pair_texts(np.setdiff1d(searched_keys, target_keys, assume_unique=True), ids)
             yield Join(
-                what="trials",
+                kind="trials",
                 of=searched.name,
                 in_=target.name,
                 column="",
@@ -454,17 +456,17 @@ def as_read(inspected: InspectedTrials, trials: TrialSet) -> InspectedTrials:
     counts = {note.item: note.count for note in trials.data_notes if note.source == "scores"}
     warnings = [
         replace(warning, count=counts[warning.what]) if warning.what in _COUNTED_ITEMS else warning
-        for warning in inspected.findings.odd
+        for warning in inspected.findings.warnings
         if warning.what not in _COUNTED_ITEMS or warning.what in counts
     ]
     rule = _speaker_rule_as_read(inspected, trials)
-    findings = replace(inspected.findings, whose=rule, odd=tuple(warnings))
+    findings = replace(inspected.findings, speaker_rule=rule, warnings=tuple(warnings))
     return _with_labels_as_read(replace(inspected, findings=findings), trials)
 
 
 def _speaker_rule_as_read(inspected: InspectedTrials, trials: TrialSet) -> SpeakerRule | None:
     """Return what gives the speakers of an audit; columns of the file, before tables and ids."""
-    rule = inspected.findings.whose
+    rule = inspected.findings.speaker_rule
     if rule is None:
         return None
     items = {note.item for note in trials.data_notes}
@@ -478,7 +480,7 @@ def _speaker_rule_as_read(inspected: InspectedTrials, trials: TrialSet) -> Speak
 def _with_labels_as_read(inspected: InspectedTrials, trials: TrialSet) -> InspectedTrials:
     """Return trials without labels with those that an audit gives them by their speakers."""
     labels = inspected.findings.labels
-    if (labels is not None and labels.by != "speakers") or not inspected.rows.enrol.size:
+    if (labels is not None and labels.source != "speakers") or not inspected.rows.enrol.size:
         return inspected
     ids, n_models = trials.utterance_ids.series(), trials.n_models
     names = inspected.ids
@@ -510,7 +512,10 @@ def differing_attributes(
                 is_known = (enrol >= 0) & (test >= 0)
                 share = float((enrol != test)[is_known].mean()) if is_known.any() else 0.0
                 if share > _MAJORITY:
-                    yield column, DifferingAttribute(column.by, f"test.{column.by}", share)
+                    yield (
+                        column,
+                        DifferingAttribute(column.grouping, f"test.{column.grouping}", share),
+                    )
 
 
 def _attribute_codes(
@@ -546,9 +551,9 @@ def _attribute_codes(
             )
     ids = pl.DataFrame({"id": trials.ids})
     value = ids.join(values.unique("id"), on="id", how="left", maintain_order="left")["value"]
-    bands = parse_attribute(column.by).bands if column.bands else None
+    bands = parse_attribute(column.grouping).bands if column.bands else None
     if bands is not None:
         return bands.band_indices(
-            bands.parse_cells(value.to_list(), column.by, table.findings.name)
+            bands.parse_cells(value.to_list(), column.grouping, table.findings.name)
         ).astype(np.int64)
     return (value.rank("dense").cast(pl.Int64) - 1).fill_null(-1).to_numpy()

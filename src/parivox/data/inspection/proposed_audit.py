@@ -199,7 +199,7 @@ class ProposedAudit:
             utterances = read_utterances(utterances)
             self.speakers = speakers_of_utterances(utterances, "error")
         names = [shared.name for shared in self.shared]
-        names += [column.by for _, column in self._grouping_columns()]
+        names += [column.grouping for _, column in self._grouping_columns()]
         if groups is not None:
             names += [*(groups.by or ()), *(groups.within or ())]
         return read_trials(
@@ -350,7 +350,7 @@ class ProposedAudit:
         ]
         if not files or not all(are_similarities) or not all(map(is_llr, files)):
             return
-        messages_by_file = [{warning.what for warning in findings.odd} for findings in files]
+        messages_by_file = [{warning.what for warning in findings.warnings} for findings in files]
         if not any(NOT_LLR_SUBJECTS & messages for messages in messages_by_file):
             if not any(BASE_10_LLRS in messages for messages in messages_by_file):
                 yield "--llr"
@@ -375,13 +375,13 @@ class ProposedAudit:
             return False
         sources = [*self.sources_by_kind.get("scores", []), *self.sources_by_kind.get("trials", [])]
         for source in sources:
-            rule = source.findings.whose
+            rule = source.findings.speaker_rule
             if not isinstance(source.inspected, InspectedTrials) or rule is None:
                 continue
             # the guess that the id itself is the speaker needs labels that confirm it; a column or
             # the first part of an id is believed unless most labels contradict
-            contradicted = rule.wrong or 0.0
-            if (rule.rule == "id" and rule.wrong != 0) or contradicted > _CHANCE_AUC:
+            contradicted = rule.conflict_share or 0.0
+            if (rule.rule == "id" and rule.conflict_share != 0) or contradicted > _CHANCE_AUC:
                 return True
         return False
 
@@ -403,7 +403,7 @@ class ProposedAudit:
         self, groups: GroupsFile | None = None
     ) -> tuple[list[str], list[DifferingAttribute]]:
         """Return groupings that an audit accepts, and those of them that are of one side."""
-        if any(source.findings.by for source in self.sources_by_kind.get("groups", [])):
+        if any(source.findings.groupings for source in self.sources_by_kind.get("groups", [])):
             return [], []  # the groups file has the groupings
         differing = {}
         for source in self.sources_by_kind.get("scores", [])[:1]:
@@ -416,7 +416,7 @@ class ProposedAudit:
         differing_by_grouping: dict[str, DifferingAttribute | None] = {}
         for owner, column in self._grouping_columns():
             is_ambiguous = column.name.lower() in refused
-            grouping = f"{owner}.{column.by}" if is_ambiguous else column.by
+            grouping = f"{owner}.{column.grouping}" if is_ambiguous else column.grouping
             attribute = differing.get(column.name) if owner == "recording" else None
             if attribute is not None:  # one side, since most trials would be in no group
                 grouping = attribute.instead

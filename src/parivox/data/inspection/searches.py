@@ -115,4 +115,4 @@ def _gallery_source(tables: Sequence[NamedSource]) -> NamedSource | None:
 
 
 def _groupings(source: NamedSource) -> list[str]:
-    return [column.by for column in source.findings.columns if column.groups]
+    return [column.grouping for column in source.findings.columns if column.groups]

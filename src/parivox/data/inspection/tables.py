@@ -271,7 +271,7 @@ def with_kind(inspected: InspectedTable, kind: str, roles: dict[str, str]) -> In
         roles=roles,
         columns=tuple(columns),
         ids=tuple(ids),
-        odd=tuple(warnings),
+        warnings=tuple(warnings),
         problems=_reader_problems(inspected, kind, roles.get("speaker")),
     )
     return replace(inspected, findings=findings)
@@ -443,7 +443,7 @@ def inspect_groups(source: Any, name: str) -> FileFindings | None:
     except ParivoxError as error:
         return FileFindings(name, "groups", "yaml", problems=(str(error),))
     groups = {attribute: tuple(recipe.groups) for attribute, recipe in file.definitions.items()}
-    return FileFindings(name, "groups", "yaml", groups=groups, by=file.by or ())
+    return FileFindings(name, "groups", "yaml", groups=groups, groupings=file.by or ())
 
 
 def _may_be_groups_file(source: str | os.PathLike[str]) -> bool:

@@ -295,10 +295,10 @@ class _TrialInspector:
             rows=self.n_rows,
             whole=self.is_whole,
             ids=_id_findings(ids, rows),
-            whose=_speaker_rule(rule, speaker, rows) if len(ids) else None,
+            speaker_rule=_speaker_rule(rule, speaker, rows) if len(ids) else None,
             labels=_label_counts(rows) if has_labels else None,
             scores=_score_summary(rows) if "score" in columns else None,
-            odd=(
+            warnings=(
                 *(by_content if scanned.by_content else ()),
                 *self.warnings.values(),
                 *id_warnings(ids),
@@ -496,10 +496,10 @@ def add_score_warnings(trials: InspectedTrials) -> InspectedTrials:
         int((label == 1).sum()), int(is_same_recording.sum()), 0
     )
     warnings = (
-        *trials.findings.odd,
+        *trials.findings.warnings,
         *target_warnings,
         *score_warnings(distinct_scores, target, nontarget),
     )
     if is_llr(trials.findings) and scores.auc is not None and not is_distance:
         warnings += tuple(llr_warnings(Counts(distinct_scores, target, nontarget)))
-    return replace(trials, findings=replace(trials.findings, odd=warnings))
+    return replace(trials, findings=replace(trials.findings, warnings=warnings))
