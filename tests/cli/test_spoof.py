@@ -276,7 +276,8 @@ def test_a_cascade_says_its_rule_and_what_each_stage_rejects(parivox, submission
     assert done.returncode == 0, done.stderr
     rule = "ccepted if the countermeasure score is at least 0 and the ASV score at least 1"
     assert f"A{rule}." in " ".join(done.stdout.split())
-    assert "Target trials that each stage rejects, the countermeasure first" in done.stdout
+    title = "Target trials that each stage rejects at threshold=1, the countermeasure first"
+    assert title in done.stdout
     assert "share one score" not in done.stdout
     page = (submission / "cascade.html").read_text(encoding="utf-8")
     assert f"a{rule}" in page

@@ -50,7 +50,7 @@ class GroupAttacks(NamedTuple):
     speakers_of_groups: IntArray  # [group]
 
     @property
-    def known(self) -> AttackCounts:
+    def known_attacks(self) -> AttackCounts:
         """The counts of known attacks."""
         n_known = len([attack for attack in self.attacks if attack != UNKNOWN_ATTACK])
         return AttackCounts(*(numbers[:, :n_known] for numbers in self.counts))
@@ -144,10 +144,11 @@ def ratios_of_other_attacks(
             continue
         low = high = np.full(len(groups), np.nan)
         if group_attacks is not None:
-            known, speakers = group_attacks.known.at_point(i), group_attacks.speakers_of_groups
+            known_counts = group_attacks.known_attacks.at_point(i)
+            speakers = group_attacks.speakers_of_groups
             low, high = ratios_for_other_attacks(
-                known,
-                _reference_counts(known, groups, options.reference[0]),
+                known_counts,
+                _reference_counts(known_counts, groups, options.reference[0]),
                 (ratio.low, ratio.high),
                 np.minimum(speakers, _reference_sums(speakers, groups, options.reference[0])),
                 options.confidence,
@@ -190,12 +191,13 @@ def add_attack_rows(
     n_groups, n_attacks = len(groups), len(group_attacks.attacks)
     undefined = np.full((n_attacks, n_groups), np.nan)
     for i, located in enumerate(located_points):
-        counts, known = group_attacks.counts.at_point(i), group_attacks.known.at_point(i)
+        counts = group_attacks.counts.at_point(i)
+        known_counts = group_attacks.known_attacks.at_point(i)
         other_counts = _reference_counts(counts, groups, reference)
         limits = other_attacks.get(located.point.text)
         standardised, other_standardised = (
-            sums.standardised_rates(known.common_attacks)
-            for sums in (known, _reference_counts(known, groups, reference))
+            sums.standardised_rates(known_counts.common_attacks)
+            for sums in (known_counts, _reference_counts(known_counts, groups, reference))
         )
         errors = _with_total(counts.errors, counts.errors.sum(axis=0))
         trials = _with_total(counts.trials, counts.trials.sum(axis=0))
@@ -222,7 +224,7 @@ def add_attack_rows(
                 rates[name][:, [*groups].index(reference)] = np.nan
         if located.reason:
             rates = dict.fromkeys(rates, _with_total(undefined, undefined[0]))
-        note, n_known = "", known.trials.shape[0]
+        note, n_known = "", known_counts.trials.shape[0]
         if limits is not None and n_known < MIN_ATTACKS:
             note = fact(TOO_FEW_ATTACKS, attacks=n_known)
         rows.add(

@@ -58,11 +58,11 @@ class Countermeasure:
         """Return the threshold on all recordings of the trials, each once."""
         bona_fide, spoofed = np.zeros((2, scores.size), dtype=np.bool_)
         for partition in trials.partitions():
-            used = partition.without_conflicts()
-            bona_fide[used.test[~used.spoof]] = True
-            spoofed[used.test[used.spoof]] = True
-        is_used = (bona_fide | spoofed) & ~np.isnan(scores)
-        counts = Counts.from_scores(scores[is_used], bona_fide[is_used])
+            valid_trials = partition.without_conflicts()
+            bona_fide[valid_trials.test[~valid_trials.spoof]] = True
+            spoofed[valid_trials.test[valid_trials.spoof]] = True
+        is_scored = (bona_fide | spoofed) & ~np.isnan(scores)
+        counts = Counts.from_scores(scores[is_scored], bona_fide[is_scored])
         threshold, reason = self.point.threshold_or_reason(counts)
         if reason:
             msg = (
@@ -178,16 +178,16 @@ def add_stage_rows(
     counts = [np.zeros((3, n), dtype=np.int64) for n in n_groups]
     coders = [trials.side_coder(grouping) for grouping in groupings]
     for partition in trials.partitions():
-        used = partition.without_conflicts()
-        used = used.take(used.target)
-        is_rejected = used.extra_columns[REJECTED]
-        is_rejected_later = ~is_rejected & (used.score < threshold)
-        codes: list[NDArray[np.int32]] = [np.zeros(len(used), dtype=np.int32)]
-        codes += [coder(used)[0] for coder in coders]
+        valid_trials = partition.without_conflicts()
+        target_trials = valid_trials.take(valid_trials.target)
+        is_rejected = target_trials.extra_columns[REJECTED]
+        is_rejected_later = ~is_rejected & (target_trials.score < threshold)
+        codes: list[NDArray[np.int32]] = [np.zeros(len(target_trials), dtype=np.int32)]
+        codes += [coder(target_trials)[0] for coder in coders]
         for group_counts, code in zip(counts, codes, strict=True):
             for row, is_counted in enumerate((code >= 0, is_rejected, is_rejected_later)):
-                counted = code[is_counted & (code >= 0)]
-                group_counts[row] += np.bincount(counted, minlength=group_counts.shape[1])
+                group_codes = code[is_counted & (code >= 0)]
+                group_counts[row] += np.bincount(group_codes, minlength=group_counts.shape[1])
     names = [("all", ["all"]), *((grouping.name, grouping.groups) for grouping in groupings)]
     for (grouping_name, groups), (n_trials, *rejected) in zip(names, counts, strict=True):
         for item, n_rejected in zip(items, rejected, strict=False):

@@ -30,7 +30,7 @@ from parivox.core.measures import BOTH, IDENTIFICATION_RATES
 from parivox.data.candidate_lists import SCORES, SearchList, read_searches
 from parivox.data.gallery import read_gallery
 from parivox.data.recordings import SpeakerPattern, read_failures, read_utterances
-from parivox.data.requested_groupings import make_groupings
+from parivox.data.requested_groupings import DEFAULT_GROUPINGS, make_groupings
 from parivox.data.search_columns import DECISIONS, check_bona_fide
 from parivox.data.search_trials import (
     are_in_one_gallery,
@@ -89,7 +89,7 @@ _NO_RATIO_REASONS = (*_TRIAL_CODES.values(), "is_reference")
 """Reasons of rows without a comparison, which stay."""
 _JOINT_MEASURES = ("fdr", "ir", "garbe")
 """Measures of both error rates that searches have too."""
-_KEPT_ITEMS = {
+_ITEMS_OF_SEARCHES = {
     "trials_of_unknown_group": "searches_of_unknown_group",
 }
 """Items of the data of trials that hold for searches, and what they are called there."""
@@ -245,7 +245,7 @@ def read_grouped_searches(
     failures: dict[tuple[str, str], FailureCounts] = {}
     if options.failures is not None:
         failures = _leave_failed_out(trial_sets, lists, groupings, options)
-    chosen_by = "user" if options.by else "every attribute with 2 to 50 values"
+    chosen_by = "user" if options.by else DEFAULT_GROUPINGS
     n_unlisted = {
         key: sum(speaker in unlisted for speaker in searches.speakers)
         for key, searches in lists.items()
@@ -493,33 +493,50 @@ def _search_rates(
     """Return the rows of the two error rates, under their names for searches."""
     cells = table.to_dict()
     definitions = cells.get("definition", [""] * len(table))
-    kept = [
+    rate_rows = [
         i
         for i, (metric, definition) in enumerate(zip(cells["metric"], definitions, strict=True))
         if metric in _SEARCH_RATES and (not definition or cells.get("measure"))
     ]
-    cells = {name: [column[i] for i in kept] for name, column in cells.items()}
+    cells = {name: [column[i] for i in rate_rows] for name, column in cells.items()}
     cells["metric"] = [_SEARCH_RATES[metric] for metric in cells["metric"]]
     columns = dict(zip(table.columns, _kinds(table), strict=True))
     for name in ("reason", "note"):
         if name in cells:
             cells[name] = [_TRIAL_CODES.get(code, code) for code in cells[name]]
     if "values" in cells:
-        for trial_rate, rate in _SEARCH_RATES.items():
-            cells["values"] = [
-                text.replace(f'"metric": "{trial_rate}"', f'"metric": "{rate}"')
-                for text in cells["values"]
-            ]
+        # few cells are distinct, of which each occurs often
+        values_of_searches = {cell: _search_values(cell) for cell in set(cells["values"])}
+        cells["values"] = [values_of_searches[cell] for cell in cells["values"]]
     if speakers is not None:
         names = zip(*(cells[name] for name in (*_CELL_NAMES, "metric")), strict=True)
         cells["speakers"] = [speakers.get(name) for name in names]
     if thresholds and "threshold" in cells:
-        names = zip(cells["system"], cells["list"], cells["operating_point"], strict=True)
-        cells["threshold"] = [
-            thresholds.get(name, threshold)
-            for name, threshold in zip(names, cells["threshold"], strict=True)
-        ]
+        cells["threshold"] = _thresholds_of_lists(cells, thresholds)
     return Table.of(cells, columns)
+
+
+def _search_values(cell: str) -> str:
+    """Return the values of facts with the names of rates of searches."""
+
+    def named_for_searches(values: dict[str, Any]) -> dict[str, Any]:
+        metric = values.get("metric")
+        return {**values, "metric": _SEARCH_RATES[metric]} if metric in _SEARCH_RATES else values
+
+    if not cell:
+        return cell
+    return json.dumps(json.loads(cell, object_hook=named_for_searches), ensure_ascii=False)
+
+
+def _thresholds_of_lists(
+    cells: Mapping[str, Sequence[Any]], thresholds: Mapping[tuple[str, str, str], float]
+) -> list[float | None]:
+    """Return the threshold of each row; at points by FPIR, one among all scores on lists."""
+    names = zip(cells["system"], cells["list"], cells["operating_point"], strict=True)
+    return [
+        thresholds.get(name, threshold)
+        for name, threshold in zip(names, cells["threshold"], strict=True)
+    ]
 
 
 def _kinds(table: Table) -> list[str]:
@@ -545,11 +562,7 @@ def _joint_measures(table: Table) -> Table:
 def _points_of_searches(table: Table, thresholds: Mapping[tuple[str, str, str], float]) -> Table:
     """Return operating points without rates and costs of verification trials."""
     cells = table.to_dict()
-    names = zip(cells["system"], cells["list"], cells["operating_point"], strict=True)
-    cells["threshold"] = [
-        thresholds.get(name, threshold)
-        for name, threshold in zip(names, cells["threshold"], strict=True)
-    ]
+    cells["threshold"] = _thresholds_of_lists(cells, thresholds)
     n_rows = len(table)
     cells |= {name: [None] * n_rows for name in ("fpr", "fnr", "cdet_norm")}
     cells["reason"] = [_TRIAL_CODES.get(code, code) for code in cells["reason"]]
@@ -566,13 +579,13 @@ def _search_data(
     for (system, list_), search_list in searches.lists.items():
         array = search_list.searches
         ties = (array.mate_rank() != array.mate_rank("optimistic")).sum()
-        counted = {
+        search_counts = {
             "searches": len(search_list.ids),
             "mated_searches": array.n_mated,
             "nonmated_searches": array.n_nonmated,
             "enrolled_persons": len(searches.gallery.persons),
         }
-        noticed = {
+        warning_counts = {
             "searches_of_unknown_speakers": search_list.speakers.count(""),
             "searches_of_unlisted_speakers": searches.unlisted_speakers[system, list_],
             "searches_without_candidates": search_list.n_empty,
@@ -580,7 +593,10 @@ def _search_data(
             "searches_with_missing_pairs": search_list.n_excluded,
             "mates_in_ties": int(ties),
         }
-        for item, count in (*counted.items(), *filter(lambda note: note[1], noticed.items())):
+        for item, count in (
+            *search_counts.items(),
+            *filter(lambda warning: warning[1], warning_counts.items()),
+        ):
             builder.add(system=system, list=list_, source="scores", item=item, count=count)
         for point in points[system, list_]:
             rule, _, target = point.partition("=")
@@ -594,14 +610,13 @@ def _search_data(
                     count=array.n_nonmated,
                     value=expected,
                 )
-    kept = [row for row in table.rows() if row["item"] in _KEPT_ITEMS]
-    for row in kept:
+    for row in filter(lambda row: row["item"] in _ITEMS_OF_SEARCHES, table.rows()):
         builder.add(
             **{
                 name: row[name]
                 for name in ("system", "list", "source", "grouping", "group", "count")
             },
-            item=_KEPT_ITEMS[row["item"]],
+            item=_ITEMS_OF_SEARCHES[row["item"]],
         )
     return builder.table()
 
@@ -653,9 +668,9 @@ class _SearchMeasures:
 
     def add(self) -> None:
         """Add every measure, of all searches and of each group."""
-        every_search = np.ones(len(self.list.ids), dtype=np.bool_)
-        self._add_rates("all", "all", every_search)
-        self._add_ranks("all", "all", every_search)
+        is_any = np.ones(len(self.list.ids), dtype=np.bool_)
+        self._add_rates("all", "all", is_any)
+        self._add_ranks("all", "all", is_any)
         self._add_unknown_speakers()
         self._add_gallery_sizes()
         self._add_persons_named()
@@ -798,13 +813,13 @@ class _SearchMeasures:
             n_stopped = round(
                 float(self.searches.fpir([self.threshold])[0]) * self.searches.n_nonmated
             )
-            without = self.searches.fpir_without_person(self.threshold, len(self.persons))
+            fpir_by_person = self.searches.fpir_without_person(self.threshold, len(self.persons))
             if n_stopped and not self._lists_are_cut:
                 self._row(
                     "fpir_without_person",
                     grouping="all",
                     group="all",
-                    errors=round(float(without.min()) * self.searches.n_nonmated),
+                    errors=round(float(fpir_by_person.min()) * self.searches.n_nonmated),
                     trials=self.searches.n_nonmated,
                 )
 

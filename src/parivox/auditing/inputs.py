@@ -20,7 +20,12 @@ from parivox.data.recordings import (
     read_utterances,
     speakers_of_utterances,
 )
-from parivox.data.requested_groupings import make_groupings, parsed_attributes, requested_values
+from parivox.data.requested_groupings import (
+    DEFAULT_GROUPINGS,
+    make_groupings,
+    parsed_attributes,
+    requested_values,
+)
 from parivox.data.source_bytes import file_stem
 from parivox.data.speakers import read_speakers
 from parivox.data.trial_set import n_trials_in_common, with_common_speakers
@@ -377,7 +382,7 @@ def read_grouped_trials(
     standardise_over = make_groupings(
         speakers, standardise, **shared_arguments, option="--standardise"
     )
-    chosen_by = "user" if options.by else "every attribute with 2 to 50 values"
+    chosen_by = "user" if options.by else DEFAULT_GROUPINGS
     list_design = ManifestDesign.for_list_file(options.trials)
     return GroupedTrials(
         trial_sets,

@@ -49,16 +49,18 @@ def spoof_warnings(
     n_without_attack = 0
     claim_codes = []
     for partition in trials.partitions():
-        used = partition.without_conflicts()
-        speaker = trials.utterance_speaker.take(used.enrol)
-        is_target_speaker[speaker[used.target]] = True
-        claimed = speaker[used.spoof]
-        is_claimed[claimed] = True
-        claim_codes.append(used.test[used.spoof].astype(np.int64) * n_speakers + claimed)
-        if "attack" in used.extra_columns:
-            n_without_attack += int((used.extra_columns["attack"][used.spoof] < 0).sum())
+        valid_trials = partition.without_conflicts()
+        speaker = trials.utterance_speaker.take(valid_trials.enrol)
+        is_target_speaker[speaker[valid_trials.target]] = True
+        claimed_speakers = speaker[valid_trials.spoof]
+        is_claimed[claimed_speakers] = True
+        recordings = valid_trials.test[valid_trials.spoof].astype(np.int64)
+        claim_codes.append(recordings * n_speakers + claimed_speakers)
+        if "attack" in valid_trials.extra_columns:
+            attack_codes = valid_trials.extra_columns["attack"][valid_trials.spoof]
+            n_without_attack += int((attack_codes < 0).sum())
         else:
-            n_without_attack += claimed.size
+            n_without_attack += claimed_speakers.size
     if n_without_attack:
         yield DataWarning("spoof_trials_without_attack", n_without_attack)
     if n_without_target := int((is_claimed & ~is_target_speaker).sum()):
@@ -99,17 +101,19 @@ def share_warnings(group_counts: Sequence[GroupCounts]) -> Iterator[DataWarning]
 def _attack_warnings(attacks: Mapping[tuple[str, str], GroupAttacks]) -> Iterator[DataWarning]:
     """Yield which attacks have few claimed speakers, and how the attacks of groups differ."""
     all_attacks = attacks["all", ""]
-    few = [
+    rare_attacks = [
         attack
         for attack, n_speakers in zip(
             all_attacks.attacks, all_attacks.speakers[:, 0].tolist(), strict=True
         )
         if n_speakers < _MIN_CLAIMED_SPEAKERS and attack != UNKNOWN_ATTACK
     ]
-    if few:
-        note = fact("attacks_named", attacks=few)
+    if rare_attacks:
+        note = fact("attacks_named", attacks=rare_attacks)
         yield DataWarning(
-            fact("attacks_of_few_speakers", speakers=_MIN_CLAIMED_SPEAKERS), len(few), note
+            fact("attacks_of_few_speakers", speakers=_MIN_CLAIMED_SPEAKERS),
+            len(rare_attacks),
+            note,
         )
     for (grouping, stratum), group_attacks in attacks.items():
         if stratum or grouping == "all":

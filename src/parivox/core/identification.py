@@ -214,17 +214,17 @@ class Searches:
 
         Such as those of one group of probe speakers; galleries stay as they are.
         """
-        kept = np.asarray(is_kept, dtype=np.bool_)
-        search_numbers = np.cumsum(kept) - 1
-        kept_entries = kept[self.candidate_search]
+        is_search_kept = np.asarray(is_kept, dtype=np.bool_)
+        search_numbers = np.cumsum(is_search_kept) - 1
+        is_entry_kept = is_search_kept[self.candidate_search]
         return Searches(
-            self.mate[kept],
-            self.gallery_size[kept],
-            search_numbers[self.candidate_search[kept_entries]],
-            self.candidate[kept_entries],
-            self.candidate_score[kept_entries],
+            self.mate[is_search_kept],
+            self.gallery_size[is_search_kept],
+            search_numbers[self.candidate_search[is_entry_kept]],
+            self.candidate[is_entry_kept],
+            self.candidate_score[is_entry_kept],
             self.list_length,
-            None if self.candidate_rank is None else self.candidate_rank[kept_entries],
+            None if self.candidate_rank is None else self.candidate_rank[is_entry_kept],
         )
 
     def counts(self, rank: int = 1) -> Counts:

@@ -66,11 +66,11 @@ class SearchList:
 
     def subset(self, is_kept: NDArray[np.bool_]) -> SearchList:
         """Return some of the searches."""
-        kept = np.flatnonzero(is_kept).tolist()
+        positions = np.flatnonzero(is_kept).tolist()
         return replace(
             self,
-            ids=tuple(self.ids[i] for i in kept),
-            speakers=tuple(self.speakers[i] for i in kept),
+            ids=tuple(self.ids[i] for i in positions),
+            speakers=tuple(self.speakers[i] for i in positions),
             gallery=self.gallery[is_kept],
             searches=self.searches.subset(is_kept),
         )
@@ -178,10 +178,10 @@ def _columns_of_roles(
         found_columns[role] = column
     plain_names = {plain_name(column): column for column in reversed(names)}
     for role, known_names in ROLE_NAMES.items():
-        taken = {*found_columns.values()}
+        columns_of_roles = {*found_columns.values()}
         match = next(
             (plain_names[known] for known in known_names if plain_names.get(known, "") not in
-             {"", *taken}),
+             {"", *columns_of_roles}),
             None,
         )  # fmt: skip
         if role not in found_columns and match is not None:
@@ -236,24 +236,24 @@ class _Rows:
             rank = self._numbers(entries, "rank")
             self._check_ranks(entries, search, rank, score)
         if self.gallery.person_of_model:
-            kept = _highest_of_each(search, person, score)
+            best_entries = _highest_of_each(search, person, score)
         else:
-            kept = np.arange(search.size)
+            best_entries = np.arange(search.size)
             self._check_repeated(entries, search, person)
         sizes = self.gallery.sizes[galleries]
-        lengths = np.bincount(search[kept], minlength=len(ids))
+        lengths = np.bincount(search[best_entries], minlength=len(ids))
         is_whole = bool((lengths[lengths > 0] == sizes[lengths > 0]).all())
         searches = Searches.from_lists(
-            search[kept],
-            person[kept],
-            score[kept],
+            search[best_entries],
+            person[best_entries],
+            score[best_entries],
             mate=self._mates(speakers, galleries),
             gallery_size=sizes,
             list_length=None if is_whole else max(int(lengths.max(initial=0)), 1),
             # ranks of models are not those of persons
-            rank=None if rank is None or kept.size < rank.size else rank,
+            rank=None if rank is None or best_entries.size < rank.size else rank,
         )
-        n_models = int(search.size - kept.size)
+        n_models = int(search.size - best_entries.size)
         return SearchList(
             self.name, CANDIDATES, ids, speakers, galleries, searches, n_models, 0, self.provenance
         )
@@ -339,12 +339,8 @@ class _Rows:
         wrong = np.flatnonzero(~is_enrolled)
         if wrong.size:
             row, name = entries["row"][int(wrong[0])], entries["candidate"][int(wrong[0])]
-            msg = (
-                f"{location(self.name, row, self.columns[role])}: {name!r} is not in the gallery "
-                f"({self.gallery.source})"
-            )
-            hint = "add the person to the gallery, or remove the row"
-            raise DataError(msg, hint)
+            cell = location(self.name, row, self.columns[role])
+            raise _not_enrolled_error(cell, name, self.gallery, "remove the row")
 
     def _check_repeated(
         self, entries: pl.DataFrame, search: NDArray[np.int64], person: NDArray[np.int64]
@@ -406,6 +402,13 @@ def _known_speakers(names: pl.Series, nobody: Collection[str]) -> pl.Series:
     return texts.set(is_nobody, "")
 
 
+def _not_enrolled_error(cell: str, name: str, gallery: Gallery, remedy: str) -> DataError:
+    """Return the error that a person on a list is not enrolled, with what helps besides."""
+    msg = f"{cell}: {name!r} is not in the gallery ({gallery.source})"
+    hint = f"add the person there, or {remedy}"
+    return DataError(msg, hint)
+
+
 def mates_of(
     gallery: Gallery, speakers: Sequence[str], galleries: NDArray[np.int64]
 ) -> NDArray[np.int64]:
@@ -464,10 +467,9 @@ def _scored_pairs(scanned: Scan, gallery: Gallery, *, are_distances: bool) -> pl
     person = gallery.person_positions(rows["enrol"])
     if (person < 0).any():
         first = int(np.flatnonzero(person < 0)[0])
-        place = scanned.location(rows["row"][first], "enrol")
-        msg = f"{place}: {rows['enrol'][first]!r} is not in the gallery ({gallery.source})"
-        hint = "add the person to the gallery, or name the models in its column 'model'"
-        raise DataError(msg, hint)
+        cell = scanned.location(rows["row"][first], "enrol")
+        remedy = "name the models in its column model"
+        raise _not_enrolled_error(cell, rows["enrol"][first], gallery, remedy)
     return rows.with_columns(
         score=-score if are_distances else score, person=pl.Series(person, dtype=pl.Int64)
     )
@@ -486,8 +488,8 @@ def _full_scores(
     ids = rows["test"].unique().sort().to_list()
     number = {search: i for i, search in enumerate(ids)}
     search = np.array([number[test] for test in rows["test"]], dtype=np.int64)
-    kept = _highest_of_each(search, person, score)
-    n_repeated = int(search.size - kept.size)
+    best_entries = _highest_of_each(search, person, score)
+    n_repeated = int(search.size - best_entries.size)
     if n_repeated and not gallery.person_of_model:
         occur = (
             "pair of a person and a probe occurs"
@@ -497,7 +499,7 @@ def _full_scores(
         msg = f"{scanned.name}: {n_repeated:,} {occur} twice"
         hint = "keep one row of each, or name the models of each person in the gallery"
         raise DataError(msg, hint)
-    search, person, scores = search[kept], person[kept], score[kept]
+    search, person, scores = search[best_entries], person[best_entries], score[best_entries]
     n_missing = len(ids) * len(gallery.persons) - search.size
     is_complete = np.bincount(search, minlength=len(ids)) == len(gallery.persons)
     if n_missing and conflicts == "error":
@@ -512,15 +514,15 @@ def _full_scores(
         msg = f"{scanned.name}: no probe has a score with every enrolled person"
         hint = "complete the score list"
         raise DataError(msg, hint)
-    kept_entries = is_complete[search]
+    is_entry_complete = is_complete[search]
     new_number = np.cumsum(is_complete) - 1
-    kept_ids = tuple(np.array(ids, dtype=object)[is_complete].tolist())
-    speakers = _probe_speakers(rows, kept_ids, utterances, scanned.name, nobody)
-    galleries = np.zeros(len(kept_ids), dtype=np.int64)
+    complete_ids = tuple(np.array(ids, dtype=object)[is_complete].tolist())
+    speakers = _probe_speakers(rows, complete_ids, utterances, scanned.name, nobody)
+    galleries = np.zeros(len(complete_ids), dtype=np.int64)
     searches = Searches.from_lists(
-        new_number[search[kept_entries]],
-        person[kept_entries],
-        scores[kept_entries],
+        new_number[search[is_entry_complete]],
+        person[is_entry_complete],
+        scores[is_entry_complete],
         mate=mates_of(gallery, speakers, galleries),
         gallery_size=len(gallery.persons),
     )
@@ -532,7 +534,7 @@ def _full_scores(
         provenance |= scanned.content.provenance
     n_excluded = int((~is_complete).sum())
     return SearchList(
-        scanned.name, SCORES, kept_ids, speakers, galleries, searches, n_repeated, n_excluded,
+        scanned.name, SCORES, complete_ids, speakers, galleries, searches, n_repeated, n_excluded,
         [provenance],
     )  # fmt: skip
 

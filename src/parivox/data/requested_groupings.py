@@ -36,6 +36,8 @@ MAX_GROUPS = 1_000
 """Groups of one audit: it compares each with each, and each has a curve."""
 MIN_DEFAULT_VALUES, MAX_DEFAULT_VALUES = 2, 50
 """Without a choice, attributes with so many values are grouped by."""
+DEFAULT_GROUPINGS = f"every attribute with {MIN_DEFAULT_VALUES} to {MAX_DEFAULT_VALUES} values"
+"""Who chose the groupings without a choice, as an audit records it."""
 _FILE_COLUMN_NAMES = frozenset(("recording", "session", "video", "file", "path"))
 
 
@@ -343,7 +345,7 @@ class AttributeLookup:
 
     def values(self, attribute: Attribute) -> AttributeCodes:
         """An attribute with its values, after what the groups file does to them."""
-        attribute_codes = self._found(attribute)
+        attribute_codes = self._codes_of_level(attribute)
         definition = None if self.file is None else self.file.definition(attribute)
         if definition is None:
             return attribute_codes
@@ -365,7 +367,7 @@ class AttributeLookup:
             attribute_codes,
         )
 
-    def _found(self, attribute: Attribute) -> AttributeCodes:
+    def _codes_of_level(self, attribute: Attribute) -> AttributeCodes:
         text = attribute.text_without_bands
         literal_attribute = Attribute(attribute.text, text, "", "", attribute.edges)
         # a column may itself be called what could be an attribute with a side or bands
@@ -398,23 +400,24 @@ class AttributeLookup:
     def _agree(
         self,
         attribute: Attribute,
-        first: AttributeCodes,
-        other: AttributeCodes,
+        codes: AttributeCodes,
+        further_codes: AttributeCodes,
         levels: tuple[str, str],
         places: Mapping[str, str],
     ) -> None:
         """Refuse an attribute of two levels that do not say the same of some trial."""
-        differ = next(
-            (pair for trials in self.sets for pair in _disagreements(first, other, trials)), None
+        value_pair = next(
+            (pair for trials in self.sets for pair in _disagreements(codes, further_codes, trials)),
+            None,
         )
-        if differ is None:
+        if value_pair is None:
             return
-        both = " and ".join(
-            f"{value!r} by {places[level]}" for value, level in zip(differ, levels, strict=True)
+        meanings = " and ".join(
+            f"{value!r} by {places[level]}" for value, level in zip(value_pair, levels, strict=True)
         )
         choices = " or ".join(f"{level}.{attribute.name}" for level in levels)
-        msg = f"{self.option} {attribute.name!r}: has two values for one side of a trial, {both}"
-        hint = f"choose {choices}"
+        msg = f"{self.option} {attribute.name!r}: is {meanings} for one side of the same trial"
+        hint = f"say which is meant, {choices}"
         raise ConfigError(msg, hint)
 
     def _places(self, attribute: Attribute) -> dict[str, str]:
@@ -433,20 +436,22 @@ class AttributeLookup:
         return {level: name for level, name in places.items() if attribute.source in {"", level}}
 
     def _unknown(self, attribute: Attribute) -> ConfigError:
-        asked, columns = attribute.name, self.names()
-        shown_as = f"{attribute.source}.{asked}".removeprefix(".")
-        twice = [c for c in self.speakers.attributes.columns if c.lower() == asked.lower()][1:]
+        name, columns = attribute.name, self.names()
+        shown_as = f"{attribute.source}.{name}".removeprefix(".")
+        twice = [c for c in self.speakers.attributes.columns if c.lower() == name.lower()][1:]
         problem = "has several columns for attribute" if twice else "unknown attribute"
-        where = self.speakers.name
+        file_names = self.speakers.name
         if self.sets:
-            names = [where, *([self.table.name] if self.table is not None else [])]
-            where = ", ".join(dict.fromkeys([*names, *(one.name for one in self.sets)]))
-        remedy = name_hint(asked, columns)
+            names = [file_names, *([self.table.name] if self.table is not None else [])]
+            file_names = ", ".join(
+                dict.fromkeys([*names, *(trial_set.name for trial_set in self.sets)])
+            )
+        remedy = name_hint(name, columns)
         if not remedy.startswith("did") and not self.speakers.provenance:
             remedy = "add the speaker table that contains it, with --speakers FILE"
             if self.table is not None and self.table.provenance.get("format") == "kaldi":
-                remedy += "; the Kaldi folder can also be given there"
-        msg = f"{self.option}: {problem} {shown_as!r} (searched {where})"
+                remedy += ", as which Kaldi's folder may be given again"
+        msg = f"{self.option}: {problem} {shown_as!r} (searched {file_names})"
         return ConfigError(msg, remedy)
 
     def _read(self, attribute: Attribute, level: str) -> AttributeCodes:
@@ -456,8 +461,8 @@ class AttributeLookup:
         column = table.attributes[matching_column(attribute.name, table.attributes.columns)]
         coder = AttributeCoder(attribute)
         codes = coder.codes(column, table.name)
-        levels, place = coder.ordered_values()
-        codes = np.append(place[codes], np.int32(-1))
+        levels, positions = coder.ordered_values()
+        codes = np.append(positions[codes], np.int32(-1))
         values = list(SAME_VALUES if attribute.side == "same" else levels.values or ())
         numbers = None
         if attribute.bands is not None:
@@ -489,11 +494,13 @@ class AttributeLookup:
             values = sorted_values(
                 {v for s in self.sets for v in s.attribute_values[key].values or ()}
             )
-        place = {value: i for i, value in enumerate(values)}
+        positions = {value: i for i, value in enumerate(values)}
         codes_by_trials = {}
         for trials in self.sets:
             set_values = trials.attribute_values[key].values
-            codes = [place[v] for v in set_values] if set_values is not None else range(len(values))
+            codes = (
+                [positions[v] for v in set_values] if set_values is not None else range(len(values))
+            )
             keys = self._sides(attribute, key, trials)
             codes_by_trials[trials.key] = (*keys, np.array([*codes, -1], dtype=np.int32))
         values = list(SAME_VALUES) if attribute.side == "same" else values
@@ -528,20 +535,24 @@ class AttributeLookup:
 
 
 def _disagreements(
-    first: AttributeCodes, other: AttributeCodes, trials: TrialSet
+    codes: AttributeCodes, further_codes: AttributeCodes, trials: TrialSet
 ) -> Iterator[tuple[str, str]]:
     """Values of one side of a trial that two attributes do not agree about, one a partition."""
-    place = {value: i for i, value in enumerate({*first.values, *other.values})}
-    mine, theirs = (
-        np.array([place[v] for v in part.values], dtype=np.int32) for part in (first, other)
+    positions = {value: i for i, value in enumerate({*codes.values, *further_codes.values})}
+    position_of_code, position_of_further_code = (
+        np.array([positions[value] for value in attribute.values], dtype=np.int32)
+        for attribute in (codes, further_codes)
     )
-    sides = first.side_coder(trials), other.side_coder(trials)
-    for part in trials.partitions():
-        for a, b in zip(*(side(part) for side in sides), strict=True):
-            known = (a >= 0) & (b >= 0)
-            odd = np.flatnonzero(mine[a[known]] != theirs[b[known]])
-            if odd.size:
-                yield first.values[a[known][odd[0]]], other.values[b[known][odd[0]]]
+    sides = codes.side_coder(trials), further_codes.side_coder(trials)
+    for partition in trials.partitions():
+        for a, b in zip(*(side(partition) for side in sides), strict=True):
+            is_known = (a >= 0) & (b >= 0)
+            differing = np.flatnonzero(
+                position_of_code[a[is_known]] != position_of_further_code[b[is_known]]
+            )
+            if differing.size:
+                row = np.flatnonzero(is_known)[differing[0]]
+                yield codes.values[a[row]], further_codes.values[b[row]]
 
 
 def _trial_column_key(attribute: Attribute) -> str:

@@ -528,7 +528,13 @@ if __name__ == "__main__":
     with options_named():
         lines = [
             *catalogue_lines(),
-            *("", "Codes of other commands:", "", *other_lines()),
-            *("", "Limitations in reports:", "", *limitation_lines()),
+            "",
+            "Codes of other commands:",
+            "",
+            *other_lines(),
+            "",
+            "Limitations in reports:",
+            "",
+            *limitation_lines(),
         ]
         sys.stdout.write("\n".join(lines) + "\n")

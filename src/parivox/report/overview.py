@@ -317,9 +317,8 @@ def overview(audit: Audit) -> Overview:
     pooled_rates = list(_pooled_rates(audit))
     sentences = [
         [Phrase(words)]
-        for words in (
-            *(caveat.sentence for caveat in missing_scores(audit)),
-            *_limit_findings(audit),
+        for words in chain(
+            (caveat.sentence for caveat in missing_scores(audit)), _limit_findings(audit)
         )
     ]
     sentences += _findings(audit, groups, "exploratory, " if confidence_note else "")
@@ -1188,11 +1187,9 @@ def _errors_without_trials(pooled_rates: Sequence[PooledRates]) -> Iterator[str]
 
 def _exclusions_text(audit: Audit, system: Row, metric: str) -> str:
     """Return which trials were excluded, where none of a class is left; empty for none."""
-    exclusions = (
-        *(caveat.short for caveat in findings.excluded_trials(audit, system, metric)),
-        findings.unscored_trials_text(audit, system),
-        *(caveat.short for caveat in findings.placeholder_speakers(audit, system)),
-    )
+    exclusions = [caveat.short for caveat in findings.excluded_trials(audit, system, metric)]
+    exclusions.append(findings.unscored_trials_text(audit, system))
+    exclusions += [caveat.short for caveat in findings.placeholder_speakers(audit, system)]
     words = "; ".join(filter(None, exclusions))
     return f" left ({words})" if words else ""
 

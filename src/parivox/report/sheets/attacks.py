@@ -127,8 +127,8 @@ def _sentence(code: str, **values: Any) -> str:
 
 def _attacks_by(rows: Mapping[str, Row], column: str) -> list[Row]:
     """Return the rows of attacks that have a value in a column, in rising order of it."""
-    known = [row for row in rows.values() if row["attack"] and row[column] is not None]
-    return sorted(known, key=lambda row: (row[column], row["attack"]))
+    rows_with_value = [row for row in rows.values() if row["attack"] and row[column] is not None]
+    return sorted(rows_with_value, key=lambda row: (row[column], row["attack"]))
 
 
 def _extremes(rows: Sequence[Row], column: str, name: str) -> list[dict[str, Any]]:

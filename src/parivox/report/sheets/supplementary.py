@@ -12,6 +12,7 @@ from parivox.facts import facts_of_row
 from parivox.report.audit_queries import (
     POOLED,
     error_types,
+    first_point_name,
     grouping_with_allocation,
     has_several_systems,
     system_label,
@@ -258,6 +259,7 @@ def rejecting_stages(audit: Audit, filters: Row, rates: Rates) -> Iterator[Sheet
             rows.setdefault(row["group"], {})[row["item"]] = row
     if not rows:
         return
+    point = first_point_name(audit, filters)
     cells_by_group: dict[str, list[str]] = {}
     for group, rows_of_group in rows.items():
         if group in rates or group == "all":
@@ -268,7 +270,8 @@ def rejecting_stages(audit: Audit, filters: Row, rates: Rates) -> Iterator[Sheet
                     cells = [f"{row['count']:,}", percent_figure(row["value"])]
                 cells_by_group.setdefault(group, []).extend(cells)
     yield Sheet.with_heads(
-        "Target trials that each stage rejects, the countermeasure first",
+        f"Target trials that each stage rejects{f' at {point}' if point else ''}, the "
+        "countermeasure first",
         ("group", "countermeasure", "%", "verification alone", "%"),
         [(group, *cells) for group, cells in cells_by_group.items()],
         topic="Target trials that each stage rejects",
