@@ -283,6 +283,11 @@ OF_OTHER_TABLES = {
     "not_in_this_release",
     "not_in_release_before",
     "same_in_all_draws",
+    "missing_in_version",
+    "unknown_to_this_version",
+    "limit_not_met",
+    "limit_inconclusive",
+    "group_worse",
 }
 """Of results that are not read again."""
 

@@ -25,7 +25,14 @@ from parivox.auditing.schema import (
 from parivox.data.formats.dataframes import UndecodedTable, check_decodes
 from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError, ParivoxError, utf8_text
-from parivox.facts import FACT_COLUMNS, VALUES_COLUMN, cell_of_row, is_values_cell, with_values
+from parivox.facts import (
+    FACT_COLUMNS,
+    VALUES_COLUMN,
+    Fact,
+    cell_of_row,
+    is_values_cell,
+    with_values,
+)
 from parivox.options.audit import AuditOptions
 from parivox.options.kinds import option_fields
 from parivox.runtime.disk import (
@@ -305,9 +312,9 @@ class _OtherVersion:
 
     def __init__(self, writer: str, schema: str) -> None:
         self.has_sentences = schema == SCHEMA_OF_SENTENCES
-        self.missing = f"missing: Parivox {writer} has no such {{}}; audit again to have it"
-        # `table.column`, `table` or `option NAME`: that it was missing or set aside, and why
-        self.differences: dict[str, str] = {}
+        self.writer = writer
+        # `table.column`, `table` or `option NAME`: the fact that it was missing or set aside
+        self.differences: dict[str, dict[str, Any]] = {}
         self.confidence = 0.95
         self.infinite_points: set[tuple[str, str, str]] = set()
 
@@ -321,7 +328,7 @@ class _OtherVersion:
             if column == VALUES_COLUMN and self.has_sentences:
                 continue  # comes from the sentences
             if column not in cells and column not in FIRST_COLUMNS.get(name, ()):
-                self.differences[f"{name}.{column}"] = self.missing.format("column")
+                self.differences[f"{name}.{column}"] = self._missing("column")
                 empty_columns[column] = ["" if kind == "str" else None] * n_rows
         for column, kind in columns.items():
             if kind == "str" and None in cells.get(column, ()):
@@ -394,7 +401,7 @@ class _OtherVersion:
         if name not in ON_REQUEST:
             if name in FIRST_COLUMNS:
                 raise KeyError(name)
-            self.differences[name] = self.missing.format("table")
+            self.differences[name] = self._missing("table")
         return Table.empty(TABLES[name])
 
     def options(self, recorded_options: dict[str, Any]) -> dict[str, Any]:
@@ -407,13 +414,17 @@ class _OtherVersion:
             name: default for name, default in defaults.items() if name not in recorded_options
         }
         for name in later:
-            self.differences[f"option {name}"] = self.missing.format("option")
+            self.differences[f"option {name}"] = self._missing("option")
         return recorded_options | later
 
     def set_aside(self, names: Iterable[str]) -> None:
         """Tables and columns that are not known."""
-        reason = "set aside: not known to the Parivox that read it; update Parivox to have it"
-        self.differences |= dict.fromkeys(sorted(names), reason)
+        unknown = Fact("unknown_to_this_version", {})._asdict()
+        self.differences |= dict.fromkeys(sorted(names), unknown)
+
+    def _missing(self, kind: str) -> dict[str, Any]:
+        """Return the fact that a column, table or option was not written."""
+        return Fact("missing_in_version", {"version": self.writer, "kind": kind})._asdict()
 
 
 def _check_hashes(home: Path) -> None:

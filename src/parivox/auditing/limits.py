@@ -20,7 +20,7 @@ from parivox.core.error_burden import (
 from parivox.core.intervals import NOTE_NO_TEST_SPEAKER
 from parivox.core.measures import ALL_RATES
 from parivox.core.verdict import meets_limit
-from parivox.facts import fact
+from parivox.facts import Fact, fact
 from parivox.options.limits import FAILURE_METRICS, RATIO_METRICS
 
 if TYPE_CHECKING:
@@ -92,20 +92,20 @@ def add_limit_rows(
             )
 
 
-def failing_findings(audit: Audit, findings: Sequence[str]) -> list[str]:
-    """Return which of the `findings`, each a choice of ``--fail-on``, an audit has, each in words.
+def failing_findings(audit: Audit, findings: Sequence[str]) -> list[Fact]:
+    """Return which of the `findings`, each a choice of ``--fail-on``, an audit has.
 
     Limits and verdicts within strata do not count.
     """
-    sentences = []
-    for name, table, code, problem in (
-        ("not-met", audit.limits, "not_met", "a limit is not met"),
-        ("inconclusive", audit.limits, "inconclusive", "a limit is not known to be met"),
-        ("worse", audit.verdicts, "worse", "a group is shown worse"),
+    failing = []
+    for name, table, verdict, code in (
+        ("not-met", audit.limits, "not_met", "limit_not_met"),
+        ("inconclusive", audit.limits, "inconclusive", "limit_inconclusive"),
+        ("worse", audit.verdicts, "worse", "group_worse"),
     ):
-        rows = table.subset(within="", verdict=code).rows() if name in findings else []
-        sentences += [f"{problem} ({table_row['group']})" for table_row in rows[:1]]
-    return sentences
+        rows = table.subset(within="", verdict=verdict).rows() if name in findings else []
+        failing += [Fact(code, {"group": row["group"]}) for row in rows[:1]]
+    return failing
 
 
 def _limited_values(

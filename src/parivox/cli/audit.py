@@ -103,7 +103,9 @@ def _run(arguments: argparse.Namespace) -> None:
     _print_audit(finished_audit, arguments, context)
     failures = failing_findings(finished_audit, fail_on)
     if failures:
-        print_status(f"{'; '.join(failures)}: exit code 1, as --fail-on asks")
+        from parivox.report.catalogue import facts_text  # noqa: PLC0415
+
+        print_status(f"{facts_text(failures)}: exit code 1, as --fail-on asks")
         sys.exit(1)
 
 

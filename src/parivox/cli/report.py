@@ -86,13 +86,14 @@ def load_audit(folder: str) -> Audit:
     from parivox.auditing import load  # noqa: PLC0415 - what takes time to load
 
     audit = load(folder)
-    if names_of_version := audit.record.get("other_version"):
-        names = {
-            reason: [name for name in names_of_version if names_of_version[name] == reason]
-            for reason in names_of_version.values()
-        }
+    if audit.record.get("other_version"):
+        from parivox.report.catalogue import recorded_text  # noqa: PLC0415
+
+        names_by_reason: dict[str, list[str]] = {}
+        for name, reason in audit.record["other_version"].items():
+            names_by_reason.setdefault(recorded_text(reason), []).append(name)
         differences = "; ".join(
-            f"{', '.join(tables_)}: {reason}" for reason, tables_ in names.items()
+            f"{', '.join(names)}: {reason}" for reason, names in names_by_reason.items()
         )
         print_status(f"written by another version of Parivox: {differences}")
     return audit

@@ -271,6 +271,19 @@ SENTENCES: dict[str, SentenceTemplate] = {
         "all trials with errors have values of the attribute at or above those of all other "
         "trials, or all at or below"
     ),
+    # what another version wrote, and what the exit code tells
+    "missing_in_version": SentenceTemplate(
+        "missing: Parivox {version} has no such {kind}; audit again to have it",
+        {"version": "0.1.0", "kind": "column"},
+    ),
+    "unknown_to_this_version": SentenceTemplate(
+        "set aside: not known to the Parivox that read it; update Parivox to have it"
+    ),
+    "limit_not_met": SentenceTemplate("a limit is not met ({group})", {"group": "f"}),
+    "limit_inconclusive": SentenceTemplate(
+        "a limit is not known to be met ({group})", {"group": "f"}
+    ),
+    "group_worse": SentenceTemplate("a group is shown worse ({group})", {"group": "f"}),
     # what two systems or lists share
     "same_trials": SentenceTemplate("the same trials"),
     "compared_on_common_trials": SentenceTemplate(
@@ -338,6 +351,11 @@ def fact_text(fact: Fact, sentences: Mapping[str, str] | None = None) -> str:
     words = message_for_caller(words)
     cause = cause_text(fact)
     return f"{words}: {cause}" if cause else words
+
+
+def recorded_text(recorded: Mapping[str, Any] | str) -> str:
+    """Return a fact of a record in words; a sentence of an earlier release as it is."""
+    return recorded if isinstance(recorded, str) else fact_text(Fact(**recorded))
 
 
 def cell_text(cell: str) -> str:

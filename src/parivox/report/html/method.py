@@ -30,6 +30,7 @@ from parivox.report.audit_queries import (
     system_label,
     verdicts_by_metric,
 )
+from parivox.report.catalogue import recorded_text
 from parivox.report.context import Choice, Context
 from parivox.report.definitions import definitions
 from parivox.report.html.layout import NOT_SUPPLIED
@@ -83,7 +84,10 @@ def method_section(audit: Audit, context: Context | None) -> dict[str, Any]:
         "hashes": _hashes_sheet(audit, context),
         "versions": [
             *((_spaced(name), str(version)) for name, version in audit.record["versions"].items()),
-            *audit.record.get("other_version", {}).items(),
+            *(
+                (name, recorded_text(reason))
+                for name, reason in audit.record.get("other_version", {}).items()
+            ),
         ],
         "references": REFERENCES,
         "command": command(audit_with_ids(audit)),
