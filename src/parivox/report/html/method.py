@@ -82,19 +82,21 @@ def method_section(audit: Audit, context: Context | None) -> dict[str, Any]:
         ],
         "options": _options_sheet(audit_with_ids(audit)),
         "hashes": _hashes_sheet(audit, context),
-        "versions": [
-            *((_spaced(name), str(version)) for name, version in audit.record["versions"].items()),
-            *(
-                (name, recorded_text(reason))
-                for name, reason in audit.record.get("other_version", {}).items()
-            ),
-        ],
+        "versions": list(_versions(audit)),
         "references": REFERENCES,
         "command": command(audit_with_ids(audit)),
         "standard": item_places(audit, context),
         "harms": harms(audit, context),
         "sha256": _sha256(audit),
     }
+
+
+def _versions(audit: Audit) -> Iterator[tuple[str, str]]:
+    """Yield the versions that the audit is of, and what another version lacks or does not know."""
+    for name, version in audit.record["versions"].items():
+        yield _spaced(name), str(version)
+    for name, reason in audit.record.get("other_version", {}).items():
+        yield name, recorded_text(reason)
 
 
 def _sha256(audit: Audit) -> str:
