@@ -27,8 +27,8 @@ def test_an_association_is_stated_with_its_shares_and_statistics():
         "gender and band are associated (so a difference by one may be due to the other)"
     )
     assert association_text(stated) == (
-        "gender and band are associated: 71 % of the speakers with gender f have band old, fewer "
-        "than 10 of those with m (Cramér's V 0.43, adjusted p < 0.001, 1,084 speakers), "
+        "gender and band are associated: 71 % of the speakers with gender f and fewer than 10 of "
+        "those with gender m have band old (Cramér's V 0.43, adjusted p < 0.001, 1,084 speakers), "
         f"{consequence}"
     )
 
@@ -80,6 +80,6 @@ def test_a_share_of_all_but_few_is_not_told():
         ("", None),
     ],
 )
-def test_shares_are_read_from_the_sentence_that_states_them(shares):
-    sentence = association_text(association(ROW | {"shares": shares}))
+def test_shares_are_read_from_the_sentence_of_0_2_that_states_them(stated, shares):
+    sentence = f"gender and band are associated{stated} (Cramér's V 0.43, adjusted p < 0.001)"
     assert shares_of_sentence(sentence, "gender", "band") == shares

@@ -105,8 +105,8 @@ ATTACK_SENTENCES: dict[str, SentenceTemplate] = {
         },
     ),
     "spoof_trials_made_for_test": SentenceTemplate(
-        "Spoof trials are made for a test. Their share says nothing about how often such attacks "
-        "happen"
+        "Spoof trials are made for a test. Their share of the trials says nothing about how often "
+        "such attacks happen"
     ),
     "system_or_quality_of_recordings": SentenceTemplate(
         "A difference between groups can come from the system or from the quality of the spoofed "

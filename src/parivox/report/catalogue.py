@@ -249,7 +249,9 @@ SENTENCES: dict[str, SentenceTemplate] = {
         "fewer than three groups meet the minimums in both systems or lists"
     ),
     "too_few_attacks": SentenceTemplate(
-        lambda values: f"{count_of(values['attacks'], 'attack')}: no statement about other attacks",
+        lambda values: (
+            f"{count_of(values['attacks'], 'attack')}: too few for a statement about other attacks"
+        ),
         {"attacks": 3},
     ),
     "held_by_operating_point": SentenceTemplate("fixed by the operating point"),

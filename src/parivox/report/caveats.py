@@ -162,7 +162,7 @@ def trials_that_differ_between_groups(audit: Audit) -> Iterator[Caveat]:
             sentence = findings.check_sentence(check)
             # G8 compares nontarget trials, and knows only those whose two speakers are known
             if check["id"] == "G8" and systems_with_unknown_speakers.intersection(names):
-                sentence += " whose speakers are known"
+                sentence += " (of trials whose speakers are known)"
             values = {"rates": rates, "errors": errors, "systems": names, "check": sentence}
             yield Caveat("trials_differ_between_groups", values)
 

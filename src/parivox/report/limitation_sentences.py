@@ -168,8 +168,9 @@ def groups_without_trials_text(values: Values) -> str:
 
 
 def _few_groups_without_trials(values: Values) -> str:
+    have = "has" if values["groups"] == 1 else "have"
     speakers = count_of(values["speakers"], "speaker")
-    return f"{_number_of_groups(values)} without trials ({speakers})"
+    return f"{_number_of_groups(values)} {have} no trials ({speakers})"
 
 
 def _number_of_groups(values: Values) -> str:
@@ -187,7 +188,7 @@ def _under_represented_share(values: Values) -> str:
 
 
 def _under_represented(values: Values) -> str:
-    details = "; ".join(
+    details = ". ".join(
         f"{metric.upper()}: {numbers}" for metric, numbers in values["numbers"].items()
     )
     return (
@@ -225,8 +226,8 @@ def _association_statistics(values: Values) -> str:
 def _association(values: Values) -> str:
     return (
         f"{_association_strength(values)}{_shares_text(values)} "
-        f"({_association_statistics(values)}), so a difference by {values['attribute']} may be due "
-        f"to {values['other']}, in part or all"
+        f"({_association_statistics(values)}), so a difference by {values['attribute']} may be "
+        f"partly or entirely due to {values['other']}"
     )
 
 
@@ -245,8 +246,8 @@ def _shares_text(values: Values) -> str:
     first_group, second_group = shares["groups"]
     return (
         f": {_share_text(first_group)} of the speakers with {values['attribute']} "
-        f"{first_group['group']} have {values['other']} {shares['value']}, "
-        f"{_share_text(second_group)} of those with {second_group['group']}"
+        f"{first_group['group']} and {_share_text(second_group)} of those with "
+        f"{values['attribute']} {second_group['group']} have {values['other']} {shares['value']}"
     )
 
 
@@ -346,14 +347,14 @@ def _tested_attacks(values: Values) -> str:
     few_attacks = ""
     if values["is_few"]:
         attacks = count_of(values["attacks"], "attack")
-        few_attacks = f" ({attacks}: no statement about other attacks)"
+        few_attacks = f" ({attacks}: too few for a statement about other attacks)"
     return f"spoof accepts hold for the attacks of this list only{few_attacks}"
 
 
 _ATTACKS = (
     "Spoof accepts (SFAR) are for the attacks of this list. Other attacks may be accepted more "
-    "often, and how often attacks occur in use is unknown. A difference between groups may be one "
-    "between the spoofed recordings. FDR, IR and GARBE do not include spoof accepts"
+    "often, and how often attacks occur in use is unknown. A difference between groups may be due "
+    "to differences between the spoofed recordings. FDR, IR and GARBE do not include spoof accepts"
 )
 
 
@@ -370,8 +371,8 @@ def persons_text(gallery_sizes: Any) -> str:
 def _rates_of_gallery(values: Values) -> str:
     return (
         "False positive identifications grow with the number of enrolled persons. These rates are "
-        f"for {persons_text(values['gallery_sizes'])}, and say nothing about a longer list or "
-        "about other persons"
+        f"for {persons_text(values['gallery_sizes'])}; they do not show the rates for a longer "
+        "list or for other persons"
     )
 
 
@@ -408,8 +409,8 @@ SEARCH_WARNINGS = {
     "searches_without_candidates": _search_limitation(
         "{searches} without candidates",
         (
-            "{searches} returned no list: missed if mated, no false positive if non-mated. So "
-            "failures lower the FPIR"
+            "{searches} returned no list. Such a search counts as a miss if it is mated, and not "
+            "as a false positive if it is non-mated, so failures lower the FPIR"
         ),
     ),
     "searches_of_unknown_speakers": _search_limitation(
@@ -426,8 +427,8 @@ SEARCH_WARNINGS = {
     "mates_in_ties": _search_limitation(
         "{ties} at the rank of the person sought",
         (
-            "In {mated} another person has the same score as the one sought. The other person "
-            "counts as the first"
+            "In {mated} another person has the same score as the one sought. The other person is "
+            "ranked first"
         ),
     ),
     "few_false_positives_expected": _search_limitation(
@@ -446,16 +447,16 @@ def _differing_shares(values: Values) -> str:
     return (
         f"{percent(values['gallery_share'])} of the enrolled persons and "
         f"{percent(values['search_share'])} of the non-mated searches are of {values['group']}. "
-        "Persons of one group resemble each other more, so that the FPIR of a group grows with its "
-        "share of the list"
+        "Speakers of the same group sound more alike than others, so the FPIR of a group grows "
+        "with its share of the list"
     )
 
 
 def _share_of_one_person(values: Values) -> str:
     return (
         f"At {values['operating_point']}, {percent(values['share'])} of the false positive "
-        "identifications return one and the same person only. Some voices resemble many; this says "
-        "nothing else about the person"
+        "identifications return one and the same person. Some voices resemble many others; the "
+        "result says nothing else about the person"
     )
 
 
@@ -491,7 +492,7 @@ LIMITATIONS: dict[str, LimitationTemplate] = {
     ),
     "unusual_operating_point": _limitation("{note}", "{systems}: {note}", "points", _NOTE),
     "thresholds_set_on_audited_trials": _limitation(
-        "thresholds set on the audited trials (error rates on others may differ)",
+        "thresholds set on the audited trials (error rates on other trials may differ)",
         (
             "The thresholds were set on the audited trials. On other trials the same thresholds "
             "may give other error rates, and deployed thresholds may differ from these thresholds"
@@ -554,7 +555,8 @@ LIMITATIONS: dict[str, LimitationTemplate] = {
         "{rates} of groups may not be comparable: {check}",
         lambda values: (
             f"The trials differ between groups ({', '.join(values['systems'])}): "
-            f"{values['check']}. Part of a difference in {values['errors']} may be due to this"
+            f"{values['check']}. Part of a difference in {values['errors']} may be due to this "
+            "difference between trials"
         ),
         "list",
         _CHECK,
@@ -603,8 +605,8 @@ LIMITATIONS: dict[str, LimitationTemplate] = {
     "acquisition_failures_not_supplied": _limitation(
         "acquisition failures (unusable recordings) not supplied and so not counted",
         (
-            "Failures to enrol and to acquire were not supplied (--failures). If there were any, "
-            "speakers are rejected more often than the FNR shows"
+            "Failures to enrol and to acquire were not supplied (--failures). If there were such "
+            "failures, speakers are rejected more often than the FNR shows"
         ),
         "failures",
     ),
@@ -627,8 +629,8 @@ LIMITATIONS: dict[str, LimitationTemplate] = {
     "gallery_sizes_differ": _limitation(
         _gallery_sizes,
         lambda values: (
-            f"{capitalised(_gallery_sizes(values))}, so that a difference in false positive "
-            "identifications may be one of the galleries"
+            f"{capitalised(_gallery_sizes(values))}, so a difference in false positive "
+            "identifications may be due to gallery size"
         ),
         "gallery",
         {"gallery_sizes": [2, 5]},
@@ -636,8 +638,8 @@ LIMITATIONS: dict[str, LimitationTemplate] = {
     "threshold_set_on_audited_searches": _limitation(
         "threshold set on the audited searches",
         (
-            "The threshold was set on the audited searches. On other searches it may give other "
-            "error rates"
+            "The threshold was set on the audited searches. On other searches, this threshold "
+            "may give other error rates"
         ),
         "gallery",
     ),
