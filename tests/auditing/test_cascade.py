@@ -16,7 +16,7 @@ from parivox.report import overview
 from parivox.report.audit_queries import scopes
 from parivox.report.html.method import command
 from parivox.report.sheets.sheet import UNDEFINED
-from parivox.report.sheets.supplementary import rejecting_stages
+from parivox.report.sheets.supplementary import rejecting_stages, tandem_costs
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors_spoof.json").read_text(encoding="utf-8"))
 VECTOR = VECTORS["S7.1_cascade"]
@@ -103,7 +103,9 @@ def test_target_trials_that_each_stage_rejects_are_counted_by_group(follows_sche
 def test_the_second_stage_rejects_at_the_first_point_with_a_threshold():
     def counts(*points):
         rows = audited(operating_points=points).data.subset(source="countermeasure").rows()
-        return {(row["group"], row["item"]): row["count"] for row in rows}
+        return {
+            (row["group"], row["item"]): row["count"] for row in rows if row["count"] is not None
+        }
 
     with_threshold = counts("threshold=2")
     assert counts("fpr=0.00001", "threshold=2") == with_threshold
@@ -114,6 +116,50 @@ def test_the_second_stage_rejects_at_the_first_point_with_a_threshold():
     scope = {**next(iter(scopes(audit))).filters, "grouping": "group"}
     (sheet,) = rejecting_stages(audit, scope, {"f": {}, "m": {}})
     assert sheet.rows[0][-1].text == UNDEFINED
+
+
+TANDEM = VECTORS["S7.2_tdcf_2020"]["expected"]
+
+
+def tandem_rows(audit):
+    rows = audit.data.subset(source="countermeasure", grouping="all").rows()
+    return {row["item"]: row for row in rows if "tdcf" in row["item"]}
+
+
+def test_the_tandem_cost_has_one_row_for_all_trials():
+    audit = audited()
+    values = {item: row["value"] for item, row in tandem_rows(audit).items()}
+    wanted = {
+        "tdcf": TANDEM["at_cm_threshold_0"]["norm"],
+        "tdcf_raw": TANDEM["at_cm_threshold_0"]["raw"],
+        "min_tdcf": TANDEM["min_norm"],
+    }
+    assert values == pytest.approx(wanted, abs=1e-12)
+    assert not [row for row in audit.data.rows() if "tdcf" in row["item"] and row["group"] != "all"]
+    scope = next(iter(scopes(audit))).filters
+    (sheet,) = tandem_costs(audit, {**scope, "grouping": "group"})
+    assert "err independently" in sheet.title
+    assert [cell.text for cell in sheet.rows[0]] == ["asvspoof5", "0.8757", "0.4899", "0.8604"]
+    assert not list(tandem_costs(audit, {**scope, "grouping": "other"}))
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"operating_points": ("fpr=0.00001",)}, "target_rate_too_low"),
+        ({"operating_points": ("threshold=99",), "cost": ("voxsrc",)}, ""),
+        (
+            {"operating_points": ("threshold=-99",), "cost": (".5,.25,.25,1,9,9",)},
+            "verification_costs_more_than_rejecting_all",
+        ),
+    ],
+)
+def test_a_tandem_cost_without_a_value_says_why(change, reason):
+    rows = tandem_rows(audited(**change))
+    assert len(rows) == 3
+    for row in rows.values():
+        assert (row["value"] is None) is bool(reason)
+        assert row["note"] == reason
 
 
 @pytest.mark.parametrize("rule", ["bpcer=0.125", "apcer=0.25", "eer", "threshold=0.5", "0.5"])

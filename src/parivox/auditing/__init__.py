@@ -235,6 +235,7 @@ if TYPE_CHECKING:
     )
     from parivox.auditing.system import check_polarity as check_polarity
     from parivox.auditing.system_uncertainty import MAX_EXACT_TRIALS as MAX_EXACT_TRIALS
+    from parivox.auditing.tandem import TANDEM_ITEMS as TANDEM_ITEMS
     from parivox.auditing.verdict_facts import IS_REFERENCE as IS_REFERENCE
     from parivox.auditing.verdicts import BELOW_MINIMUM as BELOW_MINIMUM
 
@@ -313,6 +314,7 @@ _HOMES = {
     "parivox.auditing.spoof_warnings": ("MAX_SHARE_DIFFERENCE",),
     "parivox.auditing.system_uncertainty": ("MAX_EXACT_TRIALS",),
     "parivox.auditing.system": ("check_polarity",),
+    "parivox.auditing.tandem": ("TANDEM_ITEMS",),
     "parivox.auditing.verdict_facts": ("IS_REFERENCE",),
     "parivox.auditing.verdicts": ("BELOW_MINIMUM",),
 }

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 REJECTED = "countermeasure_rejects"
 """Column of trials: whether the countermeasure rejects them."""
+VERIFICATION_SCORE, COUNTERMEASURE_SCORE = "verification_score", "countermeasure_score"
+"""Columns of trials: the scores of the two systems."""
 CASCADE_SOURCE = "countermeasure"
 """Source of rows of the table ``data`` on the two stages."""
 REJECTED_FIRST = "target_trials_rejected_by_countermeasure"
@@ -119,11 +121,17 @@ def _decided(partition: Trials, scores: FloatArray, threshold: float) -> Trials:
     """Return the trials that the countermeasure has scored, with one score of both systems."""
     failed = partition.failed
     trials = partition.take(~np.isnan(scores.take(partition.test)))
-    is_rejected = scores.take(trials.test) < threshold
+    first_score = scores.take(trials.test)
+    is_rejected = first_score < threshold
+    stages = {
+        REJECTED: is_rejected,
+        COUNTERMEASURE_SCORE: first_score,
+        VERIFICATION_SCORE: trials.score,
+    }
     return replace(
         trials,
         score=np.where(is_rejected, -np.inf, trials.score),
-        extra_columns={**trials.extra_columns, REJECTED: is_rejected},
+        extra_columns={**trials.extra_columns, **stages},
         failed=failed,
     )
 

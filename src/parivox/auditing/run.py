@@ -46,6 +46,7 @@ from parivox.auditing.system import (
     no_intervals_reason,
 )
 from parivox.auditing.system_rows import add_rows
+from parivox.auditing.tandem import add_tandem_rows
 from parivox.auditing.trial_table import check_trial_table, check_trials_known, write_trial_table
 from parivox.core.costs import parse_detection_cost
 from parivox.core.measures import IDENTIFICATION_RATES, MEASURES, RATES
@@ -354,6 +355,7 @@ def _add_data_rows(data_table: TableBuilder, system: System, inputs: GroupedTria
             add_warnings(data_table, trials, share_warnings(counts.group_counts))
     if trials.identified is not None and trials.identified.first_stage_threshold is not None:
         add_stage_rows(data_table, trials.identified, inputs.groupings, points)
+        add_tandem_rows(data_table, trials.identified, points, options.costs)
     if options.conflicts != "error" and trials.identified is not None:
         add_conflict_effects(
             data_table, trials.identified, inputs.groupings, counts, points, options

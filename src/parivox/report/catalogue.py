@@ -97,6 +97,9 @@ SENTENCES: dict[str, SentenceTemplate] = {
     "no_target_trials": SentenceTemplate("no target trials"),
     "no_nontarget_trials": SentenceTemplate("no nontarget trials"),
     "no_spoof_trials": SentenceTemplate("no spoof trials"),
+    "verification_costs_more_than_rejecting_all": SentenceTemplate(
+        "the verification system alone costs more than rejecting every trial"
+    ),
     "no_mated_searches": SentenceTemplate("no mated searches"),
     "no_nonmated_searches": SentenceTemplate("no non-mated searches"),
     "no_searches": SentenceTemplate("no searches"),

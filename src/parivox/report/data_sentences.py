@@ -370,6 +370,9 @@ _COUNTED = {
     "target_trials_rejected_by_verification": _counted(
         "target trial{s} rejected by the verification system alone"
     ),
+    "tdcf": SentenceTemplate("t-DCF, normalised ({cost})", {"cost": "asvspoof5"}),
+    "tdcf_raw": SentenceTemplate("t-DCF ({cost})", {"cost": "asvspoof5"}),
+    "min_tdcf": SentenceTemplate("smallest t-DCF, normalised ({cost})", {"cost": "asvspoof5"}),
     "models": _counted("model{s}"),
     "recordings": _counted("recording{s}"),
     "trials_without_score": _counted("trial{s} without score"),

@@ -79,6 +79,7 @@ from parivox.report.sheets.supplementary import (
     rejecting_stages,
     speaker_errors,
     standardised_rates,
+    tandem_costs,
 )
 from parivox.report.terminal_grid import Grid
 from parivox.report.words import GAP, add_row, capitalised, percent, text
@@ -297,14 +298,18 @@ def _verdict_blocks(
             style="bold",
         )
         table = _two_column_grid(is_compact=True)
-        labels_of_sentence: dict[str, list[str]] = {}
-        for metric, words in error_types(audit).items():
+        metrics_of_sentence: dict[str, list[str]] = {}
+        words_of_metric = error_types(audit)
+        for metric in words_of_metric:
             if has_rate(metric, point_name, rates):
-                label = f"{words} ({metric.upper()}):"
                 finding = finding_text(system_verdicts[metric])
-                labels_of_sentence.setdefault(finding, []).append(label)
-        for sentence, labels in labels_of_sentence.items():
-            add_row(table, labels[0] if len(labels) == 1 else "FNR and FPR:", sentence)
+                metrics_of_sentence.setdefault(finding, []).append(metric)
+        for sentence, metrics in metrics_of_sentence.items():
+            *leading, last = (metric.upper() for metric in metrics)
+            label = f"{words_of_metric[metrics[0]]} ({last})"
+            if leading:
+                label = f"{', '.join(leading)} and {last}"
+            add_row(table, f"{label}:", sentence)
         verdicts = verdicts_by_metric(audit, point_filters)
         differing = differing_groups(verdicts)
         for group in differing[:_MAX_DIFFERING_GROUPS]:
@@ -316,7 +321,7 @@ def _verdict_blocks(
 
 def _spoof_blocks(audit: Audit, filters: Row, rates: Rates, point: str) -> Iterator[RenderableType]:
     """Yield spoof accepts by attack, if any is known, what they show, and stages of a cascade."""
-    for stages in rejecting_stages(audit, filters, rates):
+    for stages in (*rejecting_stages(audit, filters, rates), *tandem_costs(audit, filters)):
         yield from terminal_table(stages)
     is_usual = filters["allocation"] == audit.record["options"]["allocate"][0]
     sheet = attack_table(audit, filters, point) if is_usual else None

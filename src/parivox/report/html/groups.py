@@ -38,6 +38,7 @@ from parivox.report.sheets.supplementary import (
     rejecting_stages,
     speaker_errors,
     standardised_rates,
+    tandem_costs,
 )
 from parivox.report.words import capitalised, percent_figure
 
@@ -79,6 +80,7 @@ def _scope_section(audit: Audit, scope: Scope) -> dict[str, Any]:
     point = first_point_name(audit, filters) or ""
     further_tables = [
         *rejecting_stages(audit, filters, rates),
+        *tandem_costs(audit, filters),
         *speaker_errors(audit, filters, point),
         *attempts(audit, filters, point),
         *standardised_rates(audit, filters, rates, point, audit.record["options"]["standardise"]),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parivox.auditing import CASCADE_SOURCE, REJECTED_FIRST, REJECTED_SECOND
+from parivox.auditing import CASCADE_SOURCE, REJECTED_FIRST, REJECTED_SECOND, TANDEM_ITEMS
 from parivox.facts import facts_of_row
 from parivox.report.audit_queries import (
     POOLED,
@@ -17,7 +17,7 @@ from parivox.report.audit_queries import (
     has_several_systems,
     system_label,
 )
-from parivox.report.catalogue import reason_text
+from parivox.report.catalogue import note_text, reason_text
 from parivox.report.findings import (
     LIMIT_VERDICTS,
     limit_rows,
@@ -277,6 +277,32 @@ def rejecting_stages(audit: Audit, filters: Row, rates: Rates) -> Iterator[Sheet
         topic="Target trials that each stage rejects",
         title_end=":",
     )
+
+
+def tandem_costs(audit: Audit, filters: Row) -> Iterator[Sheet]:
+    """Return the t-DCF of all trials of a cascade, with the tables of the first grouping."""
+    if filters["grouping"] != audit.record["groupings"][0]:
+        return
+    table_filters = {name: filters[name] for name in ("system", "list")}
+    table = audit.data.subset(**table_filters, source=CASCADE_SOURCE)
+    rows = {row["item"]: row for row in table.rows() if row["item"] in TANDEM_ITEMS}
+    if not rows:  # an audit of before, or without a countermeasure
+        return
+    costs = [
+        Cell(_cost(rows[item]["value"]), reason=note_text(rows[item])) for item in TANDEM_ITEMS
+    ]
+    (cost,) = facts_of_row(rows[TANDEM_ITEMS[0]], "item")
+    yield Sheet.with_heads(
+        "t-DCF of all trials, which assumes that the two systems err independently",
+        ("cost model", "normalised", "raw", "smallest, normalised"),
+        [(cost.values["cost"], *costs)],
+        topic="t-DCF",
+        title_end=":",
+    )
+
+
+def _cost(value: float | None) -> str:
+    return UNDEFINED if value is None else f"{value:.4f}"
 
 
 def attempts(audit: Audit, filters: Row, point: str) -> Iterator[Sheet]:
