@@ -139,6 +139,7 @@ def test_sentences_name_arguments_in_python_and_options_on_the_command_line():
 
 
 LATER = {
+    "verification_costs_more_than_rejecting_all",
     "fnir_above_fpir",
     "too_many_certain_rejects",
     "lists_end_above_threshold",
