@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import numpy as np
@@ -125,14 +126,38 @@ def test_labels_of_espnet_are_those_of_its_recipe_with_spoof_trials(parivox, spo
     assert "ASVspoof 5: 0 target, 1 nontarget, 2 spoof" in page
 
 
-def test_compare_says_that_it_leaves_spoof_accepts_out(parivox, spoofed):
-    for out in ("old", "new"):
-        done = parivox("audit", *FILES, "--by", "gender", "--out", out, cwd=spoofed)
+def test_compare_pairs_spoof_accepts_of_the_same_trials(parivox, spoofed):
+    lines = (spoofed / "scores.txt").read_text().splitlines()
+    bona_fide = [line for line in lines if "spoof" not in line]
+    (spoofed / "bona.txt").write_text("\n".join(bona_fide) + "\n")
+    rows = [line.split() for line in lines]
+    changed = [
+        f"{enrol} {test} {float(score) + (label == 'spoof'):.4f} {label}"
+        for enrol, test, score, label in rows
+    ]
+    (spoofed / "new.txt").write_text("\n".join(changed) + "\n")
+    for scores, out in (("scores.txt", "old"), ("new.txt", "new"), ("bona.txt", "bona")):
+        words = (*FILES[1:], "--by", "gender", "--operating-point", "threshold=1", "--out", out)
+        done = parivox("audit", scores, *words, cwd=spoofed)
         assert done.returncode == 0, done.stderr
-    done = parivox("compare", "old", "new", cwd=spoofed)
-    assert "Spoof accepts (SFAR) are not compared: see the report of each audit." in done.stdout
     done = parivox("compare", "old", "new", "--json", cwd=spoofed)
-    assert '"not_compared"' in done.stdout
+    comparison = json.loads(done.stdout)
+    changes = [row for row in comparison["changes"] if row["metric"] == "sfar"]
+    assert {row["group"] for row in changes} >= {"f", "m", "all"}
+    for row in changes:
+        assert (row["pairing"], row["value"] > row["other"]) == ("paired", True)
+        assert row["low"] < row["difference"] < row["high"]
+    assert {"not_compared", "attacks"}.isdisjoint(comparison)
+    done = parivox("compare", "old", "new", cwd=spoofed)
+    text = " ".join(done.stdout.split())
+    assert "spoof accepts, all trials: " in text
+    assert "Holm over groups and all three error types" in text
+    done = parivox("compare", "old", "bona", cwd=spoofed)
+    text = " ".join(done.stdout.split())
+    assert "Spoof accepts (SFAR) are not compared, as only some of the audits have them." in text
+    assert "both error types" in text or "Groups that changed" not in text
+    done = parivox("compare", "old", "bona", "--json", cwd=spoofed)
+    assert json.loads(done.stdout)["not_compared"] == ["sfar"]
 
 
 def test_lists_without_spoof_trials_have_no_such_cost_or_rate(parivox, spoofed):

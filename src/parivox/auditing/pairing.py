@@ -19,7 +19,6 @@ import numpy as np
 
 from parivox.auditing.estimates import key_columns
 from parivox.core.cluster_errors import safe_divide
-from parivox.core.measures import RATES
 from parivox.core.resampling import from_replicates, weighted
 from parivox.errors import DataError
 from parivox.frozen import frozen
@@ -51,9 +50,9 @@ class Pairing:
     draw_weights: FloatArray  # weights of the audit's draws, [draw, speaker]
     keyed_weights: FloatArray  # weights that the key makes, [draw, speaker]
     pooled_errors: SpeakerErrors  # all trials
-    pooled_rate_draws: tuple[FloatArray, FloatArray]  # both rates of all trials by either weights
+    pooled_rate_draws: tuple[FloatArray, FloatArray]  # the rates of all trials by either weights
     threshold_shifts: tuple[FloatArray, ...]
-    """How both rates of all trials move at fixed thresholds, ``[draw, rate, point]``, in the
+    """How the rates of all trials move at fixed thresholds, ``[draw, rate, point]``, in the
     audit's draws and by the key: thresholds that are set on the trials move with them."""
 
     @classmethod
@@ -86,7 +85,10 @@ class Pairing:
             _rates_of_draws(all_trials_sample.pooled_errors, keyed_weights),
         )
         rates = np.stack(
-            [all_trials_sample.rate_intervals.intervals[metric].rate[:, -1] for metric in RATES]
+            [
+                all_trials_sample.rate_intervals.intervals[metric].rate[:, -1]
+                for metric in all_trials_sample.pooled_errors.rates
+            ]
         )
         list_sha256 = hashlib.blake2b(digest, digest_size=_DIGEST_SIZE, person=b"parivox list")
         threshold_shifts = tuple(
@@ -136,16 +138,17 @@ def add_pairing_rows(
     measured: GroupingMetrics,
     pairing: Pairing | None,
 ) -> None:
-    """Add draws of both rates of every cell at every operating point, except within strata."""
+    """Add draws of the error rates of every cell at every operating point, except within strata."""
     uncertainty, draws = measured.uncertainty, measured.draws
     if pairing is None or uncertainty is None or draws is None or audit_keys["within"]:
         return
     texts = list(uncertainty.point_indices)
     if not texts:
         return
-    keys = [(metric, "", text) for metric in RATES for text in texts]
+    rates_of_trials = uncertainty.pooled_errors.rates
+    keys = [(metric, "", text) for metric in rates_of_trials for text in texts]
     n_cells = len(measured.cell_names)
-    shape = (-1, len(RATES), len(texts), n_cells)
+    shape = (-1, len(rates_of_trials), len(texts), n_cells)
     draw_values = draws.with_keys(keys).values
     rates_by_weights = []
     for weights, pooled_rates in zip(
@@ -161,7 +164,9 @@ def add_pairing_rows(
         rates_by_weights.append(np.concatenate(rates, axis=-1))
     audit_rates, keyed_rates = rates_by_weights
     # rates at fixed thresholds: what thresholds set anew add is regressed on how rates of all move
-    moves = np.logical_or(*(uncertainty.moves_with_threshold[metric] for metric in RATES))
+    moves = np.logical_or.reduce(
+        [uncertainty.moves_with_threshold[metric] for metric in rates_of_trials]
+    )
     for i in np.flatnonzero(moves).tolist():
         residuals = np.nan_to_num(
             draw_values.reshape(shape)[:, :, i] - audit_rates[:, :, i]
@@ -170,7 +175,9 @@ def add_pairing_rows(
         for drawn_rates, shifts in zip(
             (audit_rates, keyed_rates), pairing.threshold_shifts, strict=True
         ):
-            drawn_rates[:, :, i] += (shifts[..., i] @ slope).reshape(-1, len(RATES), n_cells)
+            drawn_rates[:, :, i] += (shifts[..., i] @ slope).reshape(
+                -1, len(rates_of_trials), n_cells
+            )
     speakers = uncertainty.n_units_behind([key[0] for key in keys])[:, -n_cells:]
     df = np.where(speakers < uncertainty.options.minimums.inference, np.nan, speakers - 1.0)
     estimated = measured.estimates.with_keys(keys).values
@@ -203,8 +210,8 @@ def add_pairing_rows(
 
 
 def _rates_of_draws(errors: SpeakerErrors, weights: FloatArray) -> FloatArray:
-    """Return both rates at fixed thresholds, ``[draw, rate, point, cell]``."""
-    rates = [safe_divide(*weighted(errors.for_rate(metric), weights)) for metric in RATES]
+    """Return the error rates at fixed thresholds, ``[draw, rate, point, cell]``."""
+    rates = [safe_divide(*weighted(errors.for_rate(metric), weights)) for metric in errors.rates]
     return np.stack(np.broadcast_arrays(*rates), axis=1)
 
 

@@ -25,14 +25,14 @@ from parivox.auditing import (
     parse_minimums,
     system_name,
 )
-from parivox.core.measures import RATES
+from parivox.core.measures import ALL_RATES, RATES
 from parivox.core.verdict import holm, verdicts
 from parivox.errors import ConfigError, DataError
 from parivox.facts import VALUES_COLUMN, cell_of_row, fact
 from parivox.shown import NotebookView
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
     from parivox.data.table import Table
 
@@ -75,7 +75,7 @@ class Comparison(NotebookView):
     Attributes
     ----------
     changes : Table
-        Of each release and the one before, and of the last and the first, both rates of every
+        Of each release and the one before, and of the last and the first, the error rates of every
         group: ``value`` of the ``release``, ``other`` of the one ``before``, their difference and
         the logarithm of their ratio with intervals, and whether it got worse.
     trends : Table
@@ -114,7 +114,8 @@ def compare(
     Comparison
         Where the trials of two are the same, speakers are taken to be the same, too, and their
         rates are paired; else they are taken as independent, which makes intervals wider. Verdicts
-        allow for all groups of a grouping and both rates (Holm).
+        allow for all groups of a grouping and all error types (Holm). Spoof accepts are compared
+        where all audits have spoof trials.
 
     Raises
     ------
@@ -138,8 +139,11 @@ def compare(
         pairs.append((0, len(releases) - 1))
     options = releases[-1].audit.record["options"]
     changed_groups: list[Row] = []
+    shared = set(ALL_RATES).intersection(*(release.error_types for release in releases))
     for systems in _matching_systems(releases):
-        rates = [release.rates(system) for release, system in zip(releases, systems, strict=True)]
+        rates = [
+            release.rates(system, shared) for release, system in zip(releases, systems, strict=True)
+        ]
         for old, new in pairs:
             key = {"release": releases[new].name, "before": releases[old].name, **systems[new]}
             changed_groups += [
@@ -159,15 +163,18 @@ def compare(
         if len(releases) > 2:
             for row in _trend_rows(rates, options):
                 builders["trends"].add(**systems[-1], releases=len(releases), **row)
-    has_spoof = any("sfar" in each.audit.record.get("error_types", ()) for each in releases)
+    record: Row = {
+        "releases": [release.name for release in releases],
+        "margin": options["margin"],
+        "changed_groups": changed_groups,
+    }
+    error_types = [release.error_types for release in releases]
+    if not_shared := [rate for rate in ALL_RATES if rate in set().union(*error_types) - shared]:
+        record["not_compared"] = not_shared
+    if "sfar" in shared and any(release.attacks != releases[0].attacks for release in releases):
+        record["attacks"] = {release.name: release.attacks for release in releases}
     return Comparison(
-        **{name: builder.table() for name, builder in builders.items()},
-        record={
-            "releases": [release.name for release in releases],
-            "margin": options["margin"],
-            "changed_groups": changed_groups,
-            **({"not_compared": ["sfar"]} if has_spoof else {}),
-        },
+        **{name: builder.table() for name, builder in builders.items()}, record=record
     )
 
 
@@ -221,15 +228,25 @@ class _Release(NamedTuple):
             raise DataError(msg, hint)
         return cls(name, audit)
 
-    def rates(self, system: Row) -> dict[tuple[str, ...], ReleaseRate]:
-        """Return both rates of every group of a system at each operating point."""
+    @property
+    def error_types(self) -> Sequence[str]:
+        """The error types of its trials: with spoof trials, three."""
+        return self.audit.record.get("error_types", RATES)
+
+    @property
+    def attacks(self) -> list[str]:
+        """The known attacks of its spoof trials."""
+        return sorted(self.audit.record.get("attacks", ()))
+
+    def rates(self, system: Row, metrics: Container[str]) -> dict[tuple[str, ...], ReleaseRate]:
+        """Return the error rates of every group of a system at each operating point."""
         min_speakers = parse_minimums(self.audit.record["options"]["gate"]).inference
         pairing_rows = self.audit.pairing.subset(**system).rows()
         pairing = {tuple(row[name] for name in _CELL_COLUMNS): row for row in pairing_rows}
         list_sha256 = pairing_rows[0]["list_sha256"] if pairing_rows else ""
         rates = {}
         for row in self.audit.groups.subset(**system, definition="", within="").rows():
-            if row["metric"] not in RATES:
+            if row["metric"] not in metrics:
                 continue
             cell = tuple(row[name] for name in _CELL_COLUMNS)
             rate, se, n_speakers = (
@@ -428,7 +445,7 @@ def contrast(rates: Sequence[ReleaseRate], weights: Sequence[float], confidence:
 def _add_verdicts(rows: list[Row], options: Row) -> None:
     """Add whether each rate got worse, with Holm's allowance within a family.
 
-    A family is a grouping at an operating point, with both rates.
+    A family is a grouping at an operating point, with all error types.
     """
     families: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:

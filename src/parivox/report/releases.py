@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import group
 
+from parivox.core.measures import RATES
 from parivox.decide.releases import GONE, NEW, PAIRED, UNPAIRED
 from parivox.report.audit_queries import (
-    BONA_FIDE_ERRORS,
     ERROR_TYPES,
     POOLED,
     VERDICTS,
+    error_types_of,
     system_label,
 )
 from parivox.report.catalogue import reason_text
@@ -65,8 +66,12 @@ def comparison_summary(comparison: Comparison) -> Iterator[RenderableType]:
             (f"{release} compared with {before}{of_system}"), rows, apart=i > 0
         )
     for metric in comparison.record.get("not_compared", ()):
-        words = f"{capitalised(ERROR_TYPES[metric])} ({metric.upper()})"
-        yield text(f"{words} are not compared: see the report of each audit.", apart=True)
+        words = f"{capitalised(ERROR_TYPES[metric])} ({metric.upper()}) are not compared"
+        yield text(f"{words}, as only some of the audits have them.", apart=True)
+    if attacks := comparison.record.get("attacks"):
+        names = (f"{name}: {', '.join(listed) or 'none known'}" for name, listed in attacks.items())
+        words = "The attacks differ, so changes in spoof accepts may come from the attacks"
+        yield text(f"{words} ({'; '.join(names)}).", apart=True)
     for sentence in changed_group_sentences(comparison.record["changed_groups"]):
         yield text(sentence, apart=True)
     if len(comparison.trends):
@@ -93,7 +98,7 @@ def _release_pair_blocks(
     point_rows = [row for row in rows if row["operating_point"] == point]
     pooled_rows = [row for row in point_rows if row["grouping"] == "all"]
     groups = [row for row in point_rows if row["grouping"] != "all" and row["group"] != POOLED]
-    for metric, error_type in BONA_FIDE_ERRORS.items():
+    for metric, error_type in error_types_of(row["metric"] for row in rows).items():
         n_of_verdict = Counter(row["verdict"] for row in groups if row["metric"] == metric)
         counts = ", ".join(
             f"{n_of_verdict[code]} {words}"
@@ -152,8 +157,10 @@ def _changed_groups_sheet(groups: Sequence[Row]) -> Sheet:
     """Return the groups that got worse, then those that got better, the most changed first."""
     from math import exp  # noqa: PLC0415
 
+    n_error_types = len(error_types_of(row["metric"] for row in groups))
+    types = "both error types" if n_error_types == len(RATES) else "all three error types"
     sheet = Sheet.with_heads(
-        "Groups that changed (Holm over groups and both error types of a grouping):",
+        f"Groups that changed (Holm over groups and {types} of a grouping):",
         ("group", "error", "before", "now", "times", "p"),
         words=(1, 2),
     )
