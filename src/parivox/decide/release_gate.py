@@ -213,7 +213,7 @@ def gate(
             accepted=n_accepted,
         )
     reference = str(judge.options["reference"][0])
-    record = {
+    record: Row = {
         "policy": dict(rules.provenance),
         "today": date.isoformat(),
         "ended": [
@@ -229,6 +229,10 @@ def gate(
         "baseline": None if baseline_audit is None else baseline_audit.record["inputs"],
         "baseline_is_asked": judge.needs_baseline,
     }
+    if any(condition.rate == "sfar" for condition in rules.conditions):
+        record["attacks"] = judged_audit.record.get("attacks", [])
+    if judge.attacks_of_releases:
+        record["attacks_of_releases"] = judge.attacks_of_releases
     return Gate(**{name: builder.table() for name, builder in builders.items()}, record=record)
 
 
@@ -260,6 +264,10 @@ class _Judge:
         # a group that the baseline has is none of a misspelt name
         baseline_rows = [] if baseline is None else baseline.groups.rows()
         self.baseline_groups = {(row["grouping"], row["group"]) for row in baseline_rows}
+        # without a baseline, one is asked for below
+        self.baseline_has_spoof = baseline is None or any(
+            row["metric"] == "sfar" for row in baseline_rows
+        )
         conditions = {condition.name: condition for condition in policy.conditions}
         for condition in policy.conditions:
             self._check_names(condition, condition.groups, condition.location)
@@ -268,6 +276,7 @@ class _Judge:
             self._check_names(condition, accepted.groups, accepted.location)
         self.changes: list[Row] = []
         self.changed_groups: list[Row] = []
+        self.attacks_of_releases: dict[str, list[str]] = {}
         self.needs_baseline = any(
             condition.reference == BASELINE for condition in policy.conditions
         )
@@ -279,6 +288,7 @@ class _Judge:
             comparison = compare(baseline, audit, names=_RELEASE_NAMES)
             self.changes = comparison.changes.rows()
             self.changed_groups = comparison.record["changed_groups"]
+            self.attacks_of_releases = comparison.record.get("attacks", {})
         change_pairings = {row["pairing"] for row in self.changes}
         pairings = [pairing for pairing in (UNPAIRED, PAIRED) if pairing in change_pairings]
         self.pairing = MIXED if len(pairings) > 1 else "".join(pairings)
@@ -292,6 +302,8 @@ class _Judge:
             for grouping, group in audit_groups | self.baseline_groups
             if grouping == condition.grouping or (not condition.grouping and grouping != "all")
         }
+        if condition.rate == "sfar":
+            self._check_spoof_trials(condition)
         group_kind = f"group by {condition.grouping}" if condition.grouping else "group"
         names = [
             ("grouping", condition.grouping, audit.record["groupings"]),
@@ -304,6 +316,21 @@ class _Judge:
                 msg = f"{location}: no {kind} {name!r} in this audit"
                 hint = name_hint(name, known_names)
                 raise ConfigError(msg, hint)
+
+    def _check_spoof_trials(self, condition: Condition) -> None:
+        """Refuse a condition on spoof accepts of what has no spoof trials."""
+        lacking = [
+            name
+            for name, system in self.systems.items()
+            if condition.system in {"", name}
+            and not len(self.audit.groups.subset(**system, metric="sfar"))
+        ]
+        if condition.reference == BASELINE and not self.baseline_has_spoof:
+            lacking.append("the baseline")
+        if lacking:
+            msg = f"{condition.location}: {lacking[0]} has no spoof trials"
+            hint = "leave the condition out, or audit a list with spoof trials"
+            raise ConfigError(msg, hint)
 
     def outcomes(self, condition: Condition) -> list[Row]:
         """Return, for every group, whether it keeps a condition."""

@@ -109,7 +109,11 @@ def all_error_types(audit: Audit) -> str:
 
 def attacks_text(audit: Audit) -> str:
     """Return for which attacks spoof accepts hold."""
-    n_attacks = len(audit.record.get("attacks", ()))
+    return these_attacks_text(len(audit.record.get("attacks", ())))
+
+
+def these_attacks_text(n_attacks: int) -> str:
+    """Return for how many attacks something holds; without a number if none is known."""
     if not n_attacks:
         return "for the attacks of this list"
     return f"for these {n_attacks} attacks" if n_attacks > 1 else "for this attack"

@@ -20,9 +20,9 @@ from parivox.decide.release_gate import (
 from parivox.decide.releases import PAIRED
 from parivox.errors import printable
 from parivox.facts import Fact
-from parivox.report.audit_queries import system_label
+from parivox.report.audit_queries import system_label, these_attacks_text
 from parivox.report.catalogue import fact_text, inconclusive_text
-from parivox.report.releases import changed_group_sentences
+from parivox.report.releases import changed_group_sentences, differing_attacks_text
 from parivox.report.sheets.paper import markdown_escaped
 from parivox.report.words import (
     STYLES,
@@ -168,6 +168,8 @@ def _condition_text(row: Row, gate: Gate) -> str:
     """Return what a condition requires of a group."""
     at_point = f" at {row['operating_point']}" if row["operating_point"] else ""
     rate = f"{row['rate'].upper()}{at_point}"
+    if row["rate"] == "sfar":
+        rate += f", {these_attacks_text(len(gate.record['attacks']))},"
     if row["asked"] == "rate":
         return f"{rate} must be at most {100 * row['most']:g} %"
     if row["asked"] == "not worse":
@@ -210,6 +212,8 @@ def _judged_value_text(row: Row) -> str:
 def _remarks(gate: Gate) -> Iterator[str]:
     """Yield what else a reader should know, and how to resolve what is inconclusive."""
     yield from changed_group_sentences(gate.record["changed_groups"])
+    if attacks := gate.record.get("attacks_of_releases"):
+        yield differing_attacks_text(attacks)
     if gate.record["baseline"] is not None and not gate.record["baseline_is_asked"]:
         yield "The baseline is not used: no condition of the policy has than: baseline."
     if gate.record["ended"]:

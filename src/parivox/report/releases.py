@@ -32,7 +32,7 @@ from parivox.report.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import RenderableType
 
@@ -69,13 +69,21 @@ def comparison_summary(comparison: Comparison) -> Iterator[RenderableType]:
         words = f"{capitalised(ERROR_TYPES[metric])} ({metric.upper()}) are not compared"
         yield text(f"{words}, as only some of the audits have them.", apart=True)
     if attacks := comparison.record.get("attacks"):
-        names = (f"{name}: {', '.join(listed) or 'none known'}" for name, listed in attacks.items())
-        words = "The attacks differ, so changes in spoof accepts may come from the attacks"
-        yield text(f"{words} ({'; '.join(names)}).", apart=True)
+        yield text(differing_attacks_text(attacks), apart=True)
     for sentence in changed_group_sentences(comparison.record["changed_groups"]):
         yield text(sentence, apart=True)
     if len(comparison.trends):
         yield from _trend_blocks(comparison.trends.rows())
+
+
+def differing_attacks_text(attacks_of_releases: Mapping[str, Sequence[str]]) -> str:
+    """Return what spoof accepts show of releases that were tested with other attacks."""
+    names = (
+        f"{name}: {', '.join(attacks) or 'none known'}"
+        for name, attacks in attacks_of_releases.items()
+    )
+    words = "The attacks differ, so changes in spoof accepts may come from the attacks"
+    return f"{words} ({'; '.join(names)})."
 
 
 def changed_group_sentences(changes: Sequence[Row]) -> Iterator[str]:

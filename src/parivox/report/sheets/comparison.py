@@ -43,7 +43,13 @@ if TYPE_CHECKING:
     from parivox.report.words import Row
 
 _PAIR_KEYS = ("system", "list", "other_system", "other_list")
-_METRIC_LABELS = {"eer": "EER", "min_cdet_norm": "min cost", "fnr": "FNR", "fpr": "FPR"}
+_METRIC_LABELS = {
+    "eer": "EER",
+    "min_cdet_norm": "min cost",
+    "fnr": "FNR",
+    "fpr": "FPR",
+    "sfar": "SFAR",
+}
 _RANK_NAMES = {"p_more_accurate": "more accurate", "p_less_spread": "less spread", "p_both": "both"}
 
 
