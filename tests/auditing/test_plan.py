@@ -313,7 +313,7 @@ def test_the_plan_is_json(pilot):
         ({"confidence": 95}, "confidence is 95"),
         ({"target_fpr": 0}, "target_fpr is 0"),
         ({"target_fpr": True}, "target_fpr is True"),
-        ({"rate": {"eer": 0.1}}, "rate is given for 'eer'; give it for fnr or fpr"),
+        ({"rate": {"eer": 0.1}}, "rate is given for 'eer'; give it for fnr, fpr or sfar"),
         ({"rate": {"fnr": 1.5}}, "rate fnr is 1.5"),
         ({"icc": {"fnr": "x"}}, "icc fnr is 'x'"),
         ({"icc": 0.1}, "icc is 0.1; give a mapping"),

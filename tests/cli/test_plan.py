@@ -73,7 +73,7 @@ def test_a_terminal_without_unicode_gets_plain_signs(parivox, pilot):
         (("--power", "80"), "--power is 80.0; give a fraction from 0.5 to 0.999"),
         (("--icc", "0.1"), "--icc '0.1' is not METRIC=NUMBER, for example --icc fnr=0.1"),
         (("--icc", "fnr=x"), "--icc 'fnr=x' is not METRIC=NUMBER"),
-        (("--icc", "eer=0.1"), "--icc is given for 'eer'; give it for fnr or fpr"),
+        (("--icc", "eer=0.1"), "--icc is given for 'eer'; give it for fnr, fpr or sfar"),
         (("--icc", "fnr=0.1", "--icc", "fnr=0.2"), "--icc of fnr is given twice; give it once"),
         (("--rate", "fnr=0.1"), "--icc of fnr is missing; without --pilot, give --icc fnr=X"),
         (("--pilot", "a", "--pilot", "b"), "--pilot is given twice"),

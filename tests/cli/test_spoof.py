@@ -160,6 +160,63 @@ def test_compare_pairs_spoof_accepts_of_the_same_trials(parivox, spoofed):
     assert json.loads(done.stdout)["not_compared"] == ["sfar"]
 
 
+POLICY = """\
+parivox-policy: 1
+conditions:
+- name: few spoof accepts
+  rate: sfar
+  at-most: 10%
+- name: few more than before
+  rate: sfar
+  at-most: 1.25x
+  than: baseline
+"""
+
+
+@pytest.fixture(scope="module")
+def audited(parivox, spoofed):
+    """An audit with spoof trials, and one of the same scores without them."""
+    lines = (spoofed / "scores.txt").read_text().splitlines()
+    bona_fide = [line for line in lines if "spoof" not in line]
+    (spoofed / "bona_fide.txt").write_text("\n".join(bona_fide) + "\n")
+    (spoofed / "policy.yaml").write_text(POLICY)
+    for scores, out in (("scores.txt", "audited"), ("bona_fide.txt", "without")):
+        words = (*FILES[1:], "--by", "gender", "--operating-point", "threshold=0.5", "--out", out)
+        done = parivox("audit", scores, *words, cwd=spoofed)
+        assert done.returncode == 0, done.stderr
+    return spoofed
+
+
+def test_a_gate_holds_spoof_accepts_against_a_limit(parivox, audited):
+    gate = ("gate", "audited", "--policy", "policy.yaml", "--baseline")
+    done = parivox(*gate, "audited", cwd=audited)
+    text = " ".join(done.stdout.split())
+    assert done.returncode == 1
+    assert "SFAR at threshold=0.5, for the attacks of this list, at most 10 %: not met: m 8" in text
+    assert "at most 1.25 times that of the baseline" in text
+    done = parivox(*gate, "without", cwd=audited)
+    assert (done.returncode, "the baseline has no spoof trials" in done.stderr) == (2, True)
+    done = parivox(
+        "gate", "without", "--policy", "policy.yaml", "--baseline", "audited", cwd=audited
+    )
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert (
+        "policy.yaml: line 3: without has no spoof trials; leave the condition out" in done.stderr
+    )
+
+
+def test_a_plan_has_numbers_for_spoof_accepts(parivox, audited):
+    done = parivox("plan", "--pilot", "audited", "--policy", "policy.yaml", cwd=audited)
+    text = " ".join(done.stdout.split())
+    assert (done.returncode, "Not planned" in text) == (0, False)
+    assert " for SFAR" in text
+    assert "Numbers for SFAR are for the attacks of the pilot" in text
+    given = ("--rate", "sfar=0.1", "--icc", "sfar=0.1", "--trials-per-speaker", "sfar=60")
+    done = parivox("plan", *given, cwd=audited)
+    assert done.stdout.startswith("31 speakers per group for SFAR\n")
+
+
 def test_lists_without_spoof_trials_have_no_such_cost_or_rate(parivox, spoofed):
     lines = (spoofed / "scores.txt").read_text().splitlines()
     bona_fide = [line for line in lines if "spoof" not in line]

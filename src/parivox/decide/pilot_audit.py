@@ -31,8 +31,8 @@ KEY = {
     "metric": "str",
 }
 """Columns that tell the groups of one pilot apart from each other."""
-SIDES = {"fnr": 1, "fpr": 2}
-"""Speakers of a trial whose errors a rate counts."""
+SIDES = {"fnr": 1, "fpr": 2, "sfar": 1}
+"""Speakers of a trial whose errors a rate counts; of a spoof trial, the claimed one."""
 ENOUGH_SPEAKERS, ENOUGH_ERRORS = 10, 30
 """From which on a group's own design effect is used; with few errors all seem independent."""
 
@@ -91,7 +91,7 @@ class PilotGroups(NamedTuple):
             icc=icc,
             icc_from=icc_from,
             icc_now=np.fmax(icc, group_icc),
-            are_disjoint=metric == "fnr" or key["allocation"] != "either",
+            are_disjoint=metric != "fpr" or key["allocation"] != "either",
         )
 
     @classmethod

@@ -186,7 +186,7 @@ def plan(
         False positive rate to plan for: FPR in every group is taken to be this, and thresholds
         are those of the pilot's operating point that is nearest.
     rate, icc, trials_per_speaker
-        By metric, ``fnr`` or ``fpr``, in place of what the pilot tells: rate of the other
+        By metric, ``fnr``, ``fpr`` or ``sfar``, in place of what the pilot tells: rate of the other
         groups, correlation of two trials that share a speaker, trials that a speaker takes part
         in. Without a pilot all three are needed, for two groups.
     policy
@@ -255,14 +255,15 @@ def condition_rows(
         ]
         if not matches:
             yield {"condition": condition.name, "reason": "not_in_plan"}
+        error_types = {key["metric"] for key, _ in families}
         n_groups = sum(len(condition.groups or groups.names) for _, groups in matches)
         for key, groups in matches:
             # all groups that a condition looks at are allowed for
             n_tests = n_groups
             if condition.maximum is None:
-                # verdicts allow for both rates, and take two groups as one question
+                # verdicts allow for all error types, and take two groups as one question
                 n_questions = 1 if len(groups.names) == 2 else len(groups.names)
-                n_tests = 2 * n_questions * len(matches)
+                n_tests = max(len(error_types), 2) * n_questions * len(matches)
             yield {**key, **condition_columns(condition, groups, n_tests, options)}
 
 

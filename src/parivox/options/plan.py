@@ -14,13 +14,13 @@ from parivox.options.kinds import CommandOptions, Flag, Number, option
 GOAL_SECTION = "goal"
 ASSUMPTIONS_SECTION = "assumptions"
 OUTPUT_SECTION = "output"
-METRICS = ("fnr", "fpr")
+METRICS = ("fnr", "fpr", "sfar")
 _FRACTION_BOUNDS = {"low": 0.5, "high": 0.999}
 
 
 @frozen(kw_only=True)
 class Rates(Number):
-    """A number for FNR, FPR or both."""
+    """A number for each of some error rates."""
 
     annotation: ClassVar[str] = "Mapping[str, float] | None"
 
@@ -37,7 +37,7 @@ class Rates(Number):
         for metric, number in setting.items():
             if metric not in METRICS:
                 msg = f"{self.flag} is given for {metric!r}"
-                hint = "give it for fnr or fpr"
+                hint = "give it for fnr, fpr or sfar"
                 raise ConfigError(msg, hint)
             if not self.is_valid(number):
                 msg = f"{self.flag} {metric} is {number!r}"

@@ -29,10 +29,10 @@ _MIN_WORTHWHILE_SAVING = 1 / 3
 _CURRENT_DESIGN, _DOUBLED_DESIGN = 2, 3
 """Designs with today's trials per speaker and with twice as many, after a quarter and a half."""
 _SCOPE_COLUMNS = ("system", "list", "within", "operating_point")
-_MIN_SHARE_COUNTED_TWICE = 1.5
-"""Trials of all speakers over trials from which on trials count for two speakers each."""
-_SUPPORT_HEADING = (
-    "Lowest FPR that the nontarget trials support (at least 30 independent errors expected)"
+_SUPPORT_HEADING = "FPR that the nontarget trials support (at least 30 independent errors expected)"
+_SAME_ATTACKS = (
+    "Numbers for SFAR are for the attacks of the pilot: more speakers show nothing about other "
+    "attacks."
 )
 _FAMILY_COLUMNS = (*_SCOPE_COLUMNS, "grouping", "allocation")
 
@@ -97,14 +97,18 @@ def plan_summary(plan: Plan, *, details: bool = False) -> Iterator[RenderableTyp
     )
     max_groups = max((row["groups"] for row in designs), default=0)
     if max_groups > 2:
-        # verdicts are adjusted for both rates of all groups
-        n_tests = 2 * max_groups
+        # verdicts are adjusted for all error types of all groups
+        n_error_types = max(len({row["metric"] for row in designs}), 2)
+        rates = "both rates" if n_error_types == 2 else "all three rates"
+        n_tests = n_error_types * max_groups
         adjusted_confidence = 1 - (1 - settings["confidence"]) / n_tests
         caution += (
-            f" To test both rates of {max_groups} groups together (Holm), use --confidence "
+            f" To test {rates} of {max_groups} groups together (Holm), use --confidence "
             f"{adjusted_confidence:.4f}."
         )
     yield text(caution, apart=True)
+    if any(row["metric"] == "sfar" for row in designs):
+        yield text(_SAME_ATTACKS)
     if not_shown:
         yield text(f"Not shown here, but with --json: {', '.join(not_shown)}.")
 
