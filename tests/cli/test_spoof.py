@@ -202,7 +202,7 @@ def test_a_gate_holds_spoof_accepts_against_a_limit(parivox, audited):
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert (
-        "policy.yaml: line 3: without has no spoof trials; leave the condition out" in done.stderr
+        "policy.yaml: line 3: bona_fide has no spoof trials; leave the condition out" in done.stderr
     )
 
 
