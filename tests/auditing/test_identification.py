@@ -17,6 +17,9 @@ from parivox.data.candidate_lists import read_searches
 from parivox.data.gallery import read_gallery
 from parivox.errors import ConfigError, DataError
 from parivox.report import overview
+from parivox.report.charts.curves import error_curves
+from parivox.report.charts.det import det
+from parivox.report.charts.scores import distributions
 
 VECTORS = json.loads(
     (Path(__file__).parents[1] / "vectors_openset.json").read_text(encoding="utf-8")
@@ -799,3 +802,25 @@ def test_nobody_is_named_most_where_lists_end_above_the_threshold():
             operating_points="threshold=0",
         )
         assert bool(measure(audit, "named_most")) == is_told
+
+
+def test_the_det_curve_is_of_searches(audit, tmp_path):
+    by_grouping = {curves.grouping: curves for curves in error_curves(audit)}
+    (grouping,) = set(by_grouping) - {"all"}
+    of_all = by_grouping["all"]
+    row = audit.operating_points.rows()[0]
+    index = int(np.searchsorted(of_all.thresholds, row["threshold"]))
+    point = {"operating_point": row["operating_point"], "grouping": "all"}
+    for metric, value in (("fnir", of_all.fnr[0, index]), ("fpir", of_all.fpr[0, index])):
+        assert rate(audit, metric, **point)["value"] == pytest.approx(value)
+    spec = det(audit, by=grouping)
+    marks = [mark["t"] for mark in spec["data"]["values"] if mark["k"] == "at"]
+    assert all(words.startswith("FPIR ") for words in marks)
+    assert all("FNIR " in words for words in marks)
+    assert not [mark for mark in spec["data"]["values"] if mark["k"] == "own"]
+    with pytest.raises(ConfigError, match="distributions is not drawn for identification"):
+        distributions(audit)
+    audit.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert 'id="det-h"' in page
+    assert "<svg" in page[page.index('id="det"') :]

@@ -103,6 +103,9 @@ _TABLE_TEXTS = {
         "nontarget": "nontarget trials from this threshold up to the next one",
         "target": "target trials from this threshold up to the next one",
     },
+    "spoof_bins": {
+        "spoof": "spoof trials from this threshold up to the next one",
+    },
     "bands": {
         "fnr_high": "upper limit of the FNR",
         "fnr_low": "lower limit of the FNR",

@@ -80,7 +80,10 @@ def shared_thresholds(all_trials: Counts, audited: Iterable[float]) -> FloatArra
     curve = all_trials.curve
     n_target, n_nontarget = int(all_trials.n_target), int(all_trials.n_nontarget)
     step_indices = [np.empty(0, dtype=np.intp)]
-    for accepted, n_trials in ((curve.fp, n_nontarget), (n_target - curve.fn, n_target)):
+    classes = [(curve.fp, n_nontarget), (n_target - curve.fn, n_target)]
+    if curve.spoof_accepts is not None:
+        classes.append((curve.spoof_accepts, int(all_trials.n_spoof)))
+    for accepted, n_trials in classes:
         if n_trials:
             first_steps = _first_reaching(accepted, _probit_grid(SHARED_STEP) * n_trials)
             step_indices += [first_steps, first_steps[:1] - 1]
@@ -130,6 +133,14 @@ def bin_columns(counts: Counts, thresholds: FloatArray) -> dict[str, Any]:
         "target": _counts_per_step(counts.n_target - curve.fn),
         "nontarget": _counts_per_step(curve.fp),
     }
+
+
+def spoof_bin_columns(counts: Counts, thresholds: FloatArray) -> dict[str, Any]:
+    """Return the spoof trials of one cell between the same thresholds, for ``spoof_bins``."""
+    accepted = counts.at(thresholds).spoof_accepts
+    if accepted is None:  # no spoof trials in this cell
+        accepted = np.zeros(thresholds.size, dtype=np.int64)
+    return {"threshold": thresholds, "spoof": _counts_per_step(accepted)}
 
 
 def band_thresholds(thresholds: FloatArray, n_trials: int) -> FloatArray:

@@ -395,9 +395,7 @@ def identification_audit(audit: Audit, searches: GroupedSearches, options: Audit
         "data": _search_data(audit.data, searches, located_points),
         "searches": measures.table(),
     }
-    tables |= {
-        name: _empty(name) for name in ("matrix", "det", "bins", "bands", "sweep", "pairing")
-    }
+    tables |= {name: _empty(name) for name in ("matrix", "det", "bands", "sweep", "pairing")}
     record = {name: recorded for name, recorded in audit.record.items() if name != "list_checks"}
     record["options"] = {**record["options"], "limit": options.limit, "gate": options.gate}
     if searches.rates_only_reason:  # as it was asked for

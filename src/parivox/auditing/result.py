@@ -58,6 +58,8 @@ class Audit(NotebookView):
         What identification has besides its two error rates; empty for verification.
     attacks : Table
         Spoof accepts by attack; empty without spoof trials whose attack is known.
+    spoof_bins : Table
+        Spoof trials between the thresholds of ``bins``; empty without spoof trials.
     pairing : Table
         What pairs it with an audit of the same trials by another system; may be empty.
     record : dict
@@ -84,6 +86,7 @@ class Audit(NotebookView):
     pairing: Table
     searches: Table
     attacks: Table
+    spoof_bins: Table
     record: dict[str, Any]
     provenance: list[dict[str, Any]]
 

@@ -256,6 +256,12 @@ FIRST_COLUMNS: dict[str, dict[str, str]] = {
         "reason": "str",
         "note": "str",
     },
+    "spoof_bins": {
+        **_GROUP,
+        "allocation": "str",
+        "threshold": "float",
+        "spoof": "int",
+    },
 }
 """Columns that each table has had since this version of the schema, in order, with their kinds."""
 _BEST_GUESS = {"best_guess": "float", "best_guess_low": "float", "best_guess_high": "float"}
@@ -276,7 +282,7 @@ ADDED_COLUMNS: dict[str, dict[str, str]] = {
     },
 }
 """Columns, or tables, that came later: columns stand at the end, and audits may lack them."""
-WITHOUT_FACTS = ("det", "bins", "bands", "offenders", "pairing")
+WITHOUT_FACTS = ("det", "bins", "bands", "offenders", "pairing", "spoof_bins")
 """Tables of which no column holds codes of facts."""
 TABLES = {
     name: FIRST_COLUMNS.get(name, {})
@@ -289,10 +295,11 @@ TABLES = {
 ``reason`` and ``note`` hold codes of facts, the last column their values (`parivox.facts`).
 """
 
-CURVES = ("det", "bins", "bands", "sweep", "pairing")
+CURVES = ("det", "bins", "bands", "sweep", "pairing", "spoof_bins")
 """Tables too long for text: always Parquet."""
 ON_REQUEST = (
     "verdicts", "limits", "failures", "comparison", "offenders", "sweep", "searches", "attacks",
+    "spoof_bins",
 )  # fmt: skip
 """Tables that are left out where they are empty."""
 

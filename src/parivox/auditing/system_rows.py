@@ -17,6 +17,7 @@ from parivox.auditing.curves import (
     bin_columns,
     det_columns,
     point_index_by_threshold,
+    spoof_bin_columns,
 )
 from parivox.auditing.estimates import key_columns as metric_columns
 from parivox.auditing.failures import add_cause_rows
@@ -309,6 +310,12 @@ def _add_curves(
             tables["bins"].add(
                 **keys_without_stratum, group=group, **bin_columns(counts, system.shared_thresholds)
             )
+            if system.counts.all_counts.spoof is not None:
+                tables["spoof_bins"].add(
+                    **keys_without_stratum,
+                    group=group,
+                    **spoof_bin_columns(counts, system.shared_thresholds),
+                )
     if not key_columns["within"]:
         _add_bands_and_offenders(tables, system, metrics, keys_without_stratum)
 

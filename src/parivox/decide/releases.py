@@ -167,15 +167,23 @@ def compare(
         "releases": [release.name for release in releases],
         "margin": options["margin"],
         "changed_groups": changed_groups,
+        **_spoof_conditions(releases, shared),
     }
-    error_types = [release.error_types for release in releases]
-    if not_shared := [rate for rate in ALL_RATES if rate in set().union(*error_types) - shared]:
-        record["not_compared"] = not_shared
-    if "sfar" in shared and any(release.attacks != releases[0].attacks for release in releases):
-        record["attacks"] = {release.name: release.attacks for release in releases}
     return Comparison(
         **{name: builder.table() for name, builder in builders.items()}, record=record
     )
+
+
+def _spoof_conditions(releases: Sequence[_Release], shared: Container[str]) -> Row:
+    """Return which error types only some releases have, and attacks where they differ."""
+    conditions: Row = {}
+    rates = {rate for release in releases for rate in release.error_types}
+    if not_shared := [rate for rate in ALL_RATES if rate in rates and rate not in shared]:
+        conditions["not_compared"] = not_shared
+    attacks = {release.name: release.attacks for release in releases}
+    if "sfar" in shared and len({tuple(names) for names in attacks.values()}) > 1:
+        conditions["attacks"] = attacks
+    return conditions
 
 
 class ReleaseRate(NamedTuple):

@@ -91,6 +91,13 @@ def plan_summary(plan: Plan, *, details: bool = False) -> Iterator[RenderableTyp
         yield from _supported_fpr_table(
             [row for row in list_rows if row["grouping"] in {"all", *shown_groupings}]
         )
+    yield from _cautions(designs, settings["confidence"])
+    if not_shown:
+        yield text(f"Only in --json: {', '.join(not_shown)}.")
+
+
+def _cautions(designs: Sequence[Row], confidence: float) -> Iterator[RenderableType]:
+    """Yield what the numbers assume, and the confidence for all groups and error types."""
     caution = (
         "Required numbers are per group and assume groups of equal size. All numbers assume that "
         "one group is tested alone and that speakers vary as in the pilot."
@@ -101,7 +108,7 @@ def plan_summary(plan: Plan, *, details: bool = False) -> Iterator[RenderableTyp
         n_error_types = max(len({row["metric"] for row in designs}), 2)
         rates = "both rates" if n_error_types == 2 else "all three rates"
         n_tests = n_error_types * max_groups
-        adjusted_confidence = 1 - (1 - settings["confidence"]) / n_tests
+        adjusted_confidence = 1 - (1 - confidence) / n_tests
         caution += (
             f" To test {rates} of {max_groups} groups together (Holm), use --confidence "
             f"{adjusted_confidence:.4f}."
@@ -109,8 +116,6 @@ def plan_summary(plan: Plan, *, details: bool = False) -> Iterator[RenderableTyp
     yield text(caution, apart=True)
     if any(row["metric"] == "sfar" for row in designs):
         yield text(_SAME_ATTACKS)
-    if not_shown:
-        yield text(f"Not shown here, but with --json: {', '.join(not_shown)}.")
 
 
 def _condition_table(plan: Plan) -> Iterator[RenderableType]:

@@ -28,6 +28,7 @@ from parivox.report.charts.measures import accuracy, measures
 from parivox.report.charts.scores import distributions, thresholds
 from parivox.report.charts.sweep import over_alpha, over_fpr
 from parivox.report.charts.theme import DARK, LIGHT, PAGE, PAPER, Theme, theme
+from parivox.report.identification import is_identification
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -82,7 +83,8 @@ def figures(audit: Audit, *, theme: Theme = PAGE) -> list[Figure]:
     used_slugs: set[str] = set()
     if not audit.record["groupings"]:
         return drawn_figures
-    for kind in _KINDS:
+    kinds = [kind for kind in _KINDS if kind.has_searches or not is_identification(audit)]
+    for kind in kinds:
         for scope, name_parts in _scopes(audit, kind.drawn_per):
             # a chart that the audit lacks something for is left out, not an error
             with contextlib.suppress(ConfigError):

@@ -13,6 +13,7 @@ from parivox.auditing import system_name
 from parivox.errors import ConfigError, name_hint, printable
 from parivox.report.audit_queries import TRIAL_ERRORS, Scope
 from parivox.report.charts.theme import PAPER
+from parivox.report.identification import is_identification
 from parivox.report.overview import group_results
 
 if TYPE_CHECKING:
@@ -82,18 +83,24 @@ class Chart:
     drawn_per: DrawnPer
     name: str
     """Prefix of the ids of its figures."""
+    has_searches: bool
+    """Whether it also draws audits of identification."""
 
     def __call__(self, audit: Audit, *, theme: Theme = PAPER, **options: Any) -> Spec:
         """Return the specification; a `ConfigError` if the audit lacks what is asked for."""
+        if is_identification(audit) and not self.has_searches:
+            msg = f"{self.draw.__name__} is not drawn for identification"
+            hint = "draw det"
+            raise ConfigError(msg, hint)
         choices = {name: options.pop(name) for name in CHOICES if name in options}
         return self.draw(chart_scope(audit, **choices), theme, **options).spec
 
 
 def chart(
-    section: str, *, drawn_per: DrawnPer, name: str = ""
+    section: str, *, drawn_per: DrawnPer, name: str = "", has_searches: bool = False
 ) -> Callable[[Callable[..., Drawing]], Chart]:
     """Declare a kind of chart; it has the name of its function unless it has another `name`."""
-    return lambda draw: Chart(draw, section, drawn_per, name or draw.__name__)
+    return lambda draw: Chart(draw, section, drawn_per, name or draw.__name__, has_searches)
 
 
 # ---- which system, list, grouping and operating point

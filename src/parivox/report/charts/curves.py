@@ -6,14 +6,14 @@ share. Added up, they are the exact counts of errors at each of these thresholds
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.core.costs import parse_cost
+from parivox.core.costs import cdet, parse_cost
 from parivox.core.counts import Curve
 from parivox.errors import ConfigError
 from parivox.report.charts.grammar import probit
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from parivox.auditing import Audit
     from parivox.core.counts import FloatArray, IntArray
 
+_KEY_COLUMNS = ("system", "list", "grouping", "allocation")
 _MAX_LINE_POINTS = 44
 _BAND_POINTS = 18
 _TOLERANCE_GROWTH = 1.6
@@ -52,6 +53,9 @@ class ErrorCurves:
     """Target trials rejected at the threshold, shape (group, threshold)."""
     n_target: IntArray
     n_nontarget: IntArray
+    spoof_accepts: IntArray | None = None
+    """Spoof trials accepted, as `fp`; None without spoof trials."""
+    n_spoof: IntArray | None = None
 
     @property
     def filters(self) -> dict[str, str]:
@@ -63,7 +67,9 @@ class ErrorCurves:
     def curve(self) -> Curve:
         """Error counts at falling thresholds, as the functions of ``core`` take them."""
         fp, fn = self.fp[:, ::-1], self.fn[:, ::-1]
-        return Curve(self.thresholds[::-1], fp, fn, self.n_target, self.n_nontarget)
+        spoof_accepts = None if self.spoof_accepts is None else self.spoof_accepts[:, ::-1]
+        sizes = (self.n_target, self.n_nontarget)
+        return Curve(self.thresholds[::-1], fp, fn, *sizes, spoof_accepts, self.n_spoof)
 
     @property
     def fpr(self) -> FloatArray:
@@ -75,6 +81,23 @@ class ErrorCurves:
         """FNR in [0, 1], shape (group, threshold); NaN without target trials."""
         return self.curve.fnr[:, ::-1]
 
+    @property
+    def sfar(self) -> FloatArray:
+        """SFAR in [0, 1], shape (group, threshold); NaN without spoof trials."""
+        return self.curve.sfar[:, ::-1]
+
+    @property
+    def nontarget_curves(self) -> ErrorCurves:
+        """The same without spoof trials."""
+        return replace(self, spoof_accepts=None, n_spoof=None)
+
+    @property
+    def spoof_curves(self) -> ErrorCurves | None:
+        """The same with spoof trials in the place of nontarget trials; None without any."""
+        if self.spoof_accepts is None or self.n_spoof is None:
+            return None
+        return replace(self.nontarget_curves, fp=self.spoof_accepts, n_nontarget=self.n_spoof)
+
 
 def error_curves(audit: Audit) -> list[ErrorCurves]:
     """Return the error curves of every grouping of an audit, system by system, in its order.
@@ -83,7 +106,8 @@ def error_curves(audit: Audit) -> list[ErrorCurves]:
     are left out.
     """
     cells = audit.bins.to_dict()
-    keys = [cells[name] for name in ("system", "list", "grouping", "allocation")]
+    keys = [cells[name] for name in _KEY_COLUMNS]
+    spoof_by_key = _spoof_by_key(audit)
     all_curves: list[ErrorCurves] = []
     start = 0
     for (system, list_name, grouping, allocation), run in groupby(zip(*keys, strict=True)):
@@ -93,6 +117,9 @@ def error_curves(audit: Audit) -> list[ErrorCurves]:
             np.array(cells[name][start:stop]).reshape(len(groups), -1)
             for name in ("threshold", "target", "nontarget")
         )
+        spoof = spoof_by_key.get((system, list_name, grouping, allocation))
+        if spoof is not None:
+            spoof = np.array(spoof).reshape(len(groups), -1)
         # trials at a threshold or above are accepted, those below it are rejected
         all_curves.append(
             ErrorCurves(
@@ -106,10 +133,24 @@ def error_curves(audit: Audit) -> list[ErrorCurves]:
                 fn=np.cumsum(target, axis=-1) - target,
                 n_target=target.sum(axis=-1),
                 n_nontarget=nontarget.sum(axis=-1),
+                spoof_accepts=None
+                if spoof is None
+                else np.cumsum(spoof[:, ::-1], axis=-1)[:, ::-1],
+                n_spoof=None if spoof is None else spoof.sum(axis=-1),
             )
         )
         start = stop
     return all_curves
+
+
+def _spoof_by_key(audit: Audit) -> dict[tuple[str, str, str, str], list[int]]:
+    """Return spoof trials of the groups of each grouping, in the order of the bins."""
+    cells = audit.spoof_bins.to_dict()
+    keys = zip(*(cells[name] for name in _KEY_COLUMNS), strict=True)
+    spoof_by_key: dict[tuple[str, str, str, str], list[int]] = {}
+    for key, n_spoof in zip(keys, cells["spoof"], strict=True):
+        spoof_by_key.setdefault(key, []).append(n_spoof)
+    return spoof_by_key
 
 
 @lru_cache(maxsize=1)
@@ -134,12 +175,16 @@ def grouping_curves(
 def minimum_cost_indices(curves: ErrorCurves, cost: str) -> NDArray[np.intp] | None:
     """Return the index of each group's threshold of smallest cost, shape (group,).
 
-    None for a mean over several costs, and for a cost of spoof accepts, which curves lack.
+    None for a mean over several costs, and for a cost of spoof accepts without spoof trials.
     """
     model = parse_cost(cost)
-    if len(model.parts) > 1 or model.has_spoof:
+    if len(model.parts) > 1 or (model.has_spoof and curves.spoof_accepts is None):
         return None
-    costs = curves.fnr + model.beta * curves.fpr
+    costs = (
+        cdet(curves.curve, model)[:, ::-1]
+        if model.has_spoof
+        else (curves.fnr + model.beta * curves.fpr)
+    )
     return np.asarray(np.argmin(np.where(np.isnan(costs), np.inf, costs), axis=-1))
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.errors import ConfigError
+from parivox.report.audit_queries import error_types
 from parivox.report.charts import curves
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import (
@@ -25,10 +26,11 @@ from parivox.report.charts.chart import (
     undrawn_sentence,
 )
 from parivox.report.charts.theme import text_width
+from parivox.report.identification import gallery_text, is_identification
 from parivox.report.words import percent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from parivox.auditing import Audit
     from parivox.report.charts.curves import ErrorCurves
@@ -48,6 +50,10 @@ _NO_SHADES = (
     f"Intervals are omitted with more than {_MAX_LINES_PER_PANEL} curves in a panel; draw fewer "
     "groups to see them. "
 )
+_SPOOF_GUIDE = (
+    "The horizontal axis is FPR in panels of nontarget trials, and SFAR, for the attacks of this "
+    "list, in panels of spoof trials, which have no shades. "
+)
 _PANELS = ("group", "system", "all")
 """What may have a panel of its own, besides the values of an attribute."""
 _EDGE = 0.03
@@ -55,7 +61,7 @@ _EDGE = 0.03
 _SHAPES = ("square", "diamond", "triangle-up", "triangle-down", "cross", "triangle-right")
 
 
-@chart("det", drawn_per="system")
+@chart("det", drawn_per="system", has_searches=True)
 def det(scope: ChartScope, theme: Theme, *, panel: str | None = None) -> Drawing:
     """Draw DET curves on probit axes with interval bands and the audited thresholds.
 
@@ -73,8 +79,7 @@ def det(scope: ChartScope, theme: Theme, *, panel: str | None = None) -> Drawing
     for (subject, group), (panel_name, line_name) in placements.items():
         subject_curves = curves_by_subject[subject]
         if group in subject_curves.groups:
-            group_index = subject_curves.groups.index(group)
-            rows += _rows(audit, subject_curves, group_index, panel_name, line_name, domain)
+            rows += _rows(audit, subject_curves, group, panel_name, line_name, domain)
     line_names = [*dict.fromkeys(line_name for _, line_name in placements.values())]
     lines_per_panel = Counter(panel_name for panel_name, _ in placements.values())
     has_shades = max(lines_per_panel.values()) <= _MAX_LINES_PER_PANEL
@@ -88,20 +93,22 @@ def det(scope: ChartScope, theme: Theme, *, panel: str | None = None) -> Drawing
         msg = f"no group of {scope.grouping} has both kinds of trials: a curve needs both"
         raise ConfigError(msg)
     systems = " and ".join(short_name(subject, 40) for subject in subjects)
+    shades = _SHADES if has_shades else _NO_SHADES
     return Drawing(
         _spec(rows, line_names, domain, audit, theme),
         f"DET curves: {systems} by {shortened(scope.grouping)}",
-        "DET curve of each group; lower curves are better.",
-        (_SHADES if has_shades else _NO_SHADES)
+        f"DET curve of each group{_condition_text(audit)}; lower curves are better.",
+        _kinds_text(audit, shades)
         + "Filled marks: audited operating points; if marks of the same shape lie apart, the "
-        "common threshold gives the groups different error rates. Hollow circles: minimum cost "
-        "of each group. Marks on the border stand for values on or beyond the border."
+        "common threshold gives the groups different error rates. "
+        + ("" if is_identification(audit) else "Hollow circles: minimum cost of each group. ")
+        + "Marks on the border lie on or beyond it."
         + undrawn_sentence(scope, MAX_GROUPS),
         " ".join(_points_sentence(audit, subject) for subject in subjects),
     )
 
 
-@chart("det", drawn_per="audit", name="det-systems")
+@chart("det", drawn_per="audit", name="det-systems", has_searches=True)
 def det_of_systems(scope: ChartScope, theme: Theme) -> Drawing:
     """Draw DET curves of all trials of every system and list in one panel."""
     audit = scope.audit
@@ -113,7 +120,7 @@ def det_of_systems(scope: ChartScope, theme: Theme) -> Drawing:
     rows = [
         row
         for subject, name in names.items()
-        for row in _rows(audit, curves_by_subject[subject], 0, "", name, domain)
+        for row in _rows(audit, curves_by_subject[subject], "all", "", name, domain)
     ]
     if not rows:
         msg = "no system has both kinds of trials: a curve needs both"
@@ -121,24 +128,60 @@ def det_of_systems(scope: ChartScope, theme: Theme) -> Drawing:
     return Drawing(
         _spec(rows, [*names.values()], domain, audit, theme),
         "DET curves: all systems and lists",
-        "DET curve of each system or trial list; lower curves are better.",
-        "Shaded: confidence "
-        "intervals. Filled marks: audited operating points. Hollow circles: minimum cost of each "
-        "system.",
+        f"DET curve of each system or trial list{_condition_text(audit)}; lower curves are better.",
+        _kinds_text(audit, "Shaded: confidence intervals. ")
+        + "Filled marks: audited operating points."
+        + ("" if is_identification(audit) else " Hollow circles: minimum cost of each system."),
         " ".join(_points_sentence(audit, subject) for subject in names),
     )
 
 
 def _points_sentence(audit: Audit, subject: Subject) -> str:
-    """Return a sentence on both rates of all trials at each operating point."""
+    """Return a sentence on the rates of all trials at each operating point."""
     system, list_name = subject
-    rows = table_rows(audit, "operating_points", system=system, list=list_name, within="")
-    points = [
-        f"at {shortened(row['operating_point'])} FPR {percent(row['fpr'])} and "
-        f"FNR {percent(row['fnr'])}"
-        for row in rows
-    ]
-    return f"{short_name(subject, 40)}, all trials: {'; '.join(points)}."
+    filters = {"system": system, "list": list_name, "within": ""}
+    # those of bona fide trials are in the table of operating points, too
+    rate_rows = table_rows(audit, "groups", **filters, grouping="all", definition="")
+    rates = {(row["operating_point"], row["metric"]): row["value"] for row in rate_rows}
+    points = []
+    for row in table_rows(audit, "operating_points", **filters):
+        point = row["operating_point"]
+        *leading, last = (
+            f"{metric.upper()} {percent(row.get(metric, rates.get((point, metric))))}"
+            for metric in _rate_names(audit)
+        )
+        points.append(f"at {shortened(point)} {', '.join(leading)} and {last}")
+    noun = "searches" if is_identification(audit) else "trials"
+    return f"{short_name(subject, 40)}, all {noun}: {'; '.join(points)}."
+
+
+def _rate_names(audit: Audit) -> list[str]:
+    """Return the error rates of an audit, false rejects last."""
+    return sorted(error_types(audit), key=lambda metric: metric.startswith("fn"))
+
+
+def _condition_text(audit: Audit) -> str:
+    """Return what else a caption says of curves: those of identification hold for a gallery."""
+    return f", against {gallery_text(audit)}" if is_identification(audit) else ""
+
+
+def _kinds_text(audit: Audit, shades: str) -> str:
+    """Return what panels and shades show; curves of identification have no shades."""
+    if is_identification(audit):
+        return "FNIR is that at the rank of the audit. "
+    return shades + (_SPOOF_GUIDE if "sfar" in error_types(audit) else "")
+
+
+def _curve_kinds(subject_curves: ErrorCurves, panel_name: str) -> Iterator[tuple[ErrorCurves, str]]:
+    """Yield curves of each kind of false accepts, with its panel: of spoof trials, one more."""
+    spoof_curves = subject_curves.spoof_curves
+    if spoof_curves is None:
+        yield subject_curves, panel_name
+        return
+    titles = ("nontarget trials (FPR)", "spoof trials (SFAR)")
+    if panel_name:
+        titles = (f"{panel_name}: FPR", f"{panel_name}: SFAR")
+    yield from zip((subject_curves.nontarget_curves, spoof_curves), titles, strict=True)
 
 
 def _domain(all_curves: Sequence[ErrorCurves]) -> Domain:
@@ -146,6 +189,8 @@ def _domain(all_curves: Sequence[ErrorCurves]) -> Domain:
     sizes: list[int] = []
     for subject_curves in all_curves:
         n_trials = (*subject_curves.n_target, *subject_curves.n_nontarget)
+        if subject_curves.n_spoof is not None:
+            n_trials += tuple(subject_curves.n_spoof)
         sizes += [size for size in n_trials if size]
     # at three errors in a group of median size, most groups still have some errors
     lowest = 3 / float(np.median(sizes)) if sizes else 0.001
@@ -166,9 +211,9 @@ def _pooled_rows(
         return []
     rows: list[Row] = []
     for panel_name, subject in panels_and_subjects:
-        subject_curves = curves_by_subject[subject]
-        x, y = curves.det_line(subject_curves.fpr[-1], subject_curves.fnr[-1], domain)
-        rows.append({"k": "line", "p": panel_name, "c": _ALL, "x": x, "y": y})
+        for kind_curves, kind_panel in _curve_kinds(curves_by_subject[subject], panel_name):
+            x, y = curves.det_line(kind_curves.fpr[-1], kind_curves.fnr[-1], domain)
+            rows.append({"k": "line", "p": kind_panel, "c": _ALL, "x": x, "y": y})
     return rows
 
 
@@ -242,50 +287,62 @@ def _default_panel(
 def _rows(
     audit: Audit,
     subject_curves: ErrorCurves,
-    group_index: int,
+    group: str,
     panel: str,
     line_name: str,
     domain: Domain,
 ) -> list[Row]:
-    """Return the line of one group, its band, and its marks."""
-    fpr, fnr = subject_curves.fpr[group_index], subject_curves.fnr[group_index]
-    placement = {"p": panel, "c": line_name}
-    x, y = curves.det_line(fpr, fnr, domain)
-    if not x:
-        return []
-    group = subject_curves.groups[group_index]
-    nodes = table_rows(audit, "bands", **subject_curves.filters, group=group)
-    rows: list[Row] = [
-        {"k": "band", **placement, **curves.det_band(nodes, domain)},
-        {"k": "line", **placement, "x": x, "y": y},
-    ]
-    for name, index in _marked_thresholds(audit, subject_curves, group_index).items():
+    """Return the lines of one group, of each kind of false accepts, with its band and marks."""
+    group_index = subject_curves.groups.index(group)
+    marks = _marked_thresholds(audit, subject_curves, group_index)
+    *false_accepts, false_rejects = _rate_names(audit)
+    rows: list[Row] = []
+    for (kind_curves, kind_panel), rate_name in zip(
+        _curve_kinds(subject_curves, panel), false_accepts, strict=False
+    ):
+        placement = {"p": kind_panel, "c": line_name}
+        fpr, fnr = kind_curves.fpr[group_index], kind_curves.fnr[group_index]
+        x, y = curves.det_line(fpr, fnr, domain)
+        if not x:
+            continue
+        if kind_curves.n_nontarget is not subject_curves.n_spoof:
+            nodes = table_rows(audit, "bands", **subject_curves.filters, group=group)
+            rows.append({"k": "band", **placement, **curves.det_band(nodes, domain)})
+        rows.append({"k": "line", **placement, "x": x, "y": y})
+        rates = (rate_name.upper(), false_rejects.upper())
+        rows += [
+            {**placement, **mark}
+            for mark in _mark_rows(kind_curves, group_index, marks, rates, domain)
+        ]
+    return rows
+
+
+def _mark_rows(
+    kind_curves: ErrorCurves,
+    group_index: int,
+    marks: Mapping[str, int],
+    rate_names: tuple[str, str],
+    domain: Domain,
+) -> Iterator[Row]:
+    """Yield the marks of one line, each with both rates in words."""
+    fpr, fnr = kind_curves.fpr[group_index], kind_curves.fnr[group_index]
+    for name, index in marks.items():
         # a threshold above all scores has no point on the curve; the last one is drawn
-        k = min(index, subject_curves.thresholds.size - 1)
-        false_accepts = subject_curves.fp[group_index, k]
-        false_rejects = subject_curves.fn[group_index, k]
+        k = min(index, kind_curves.thresholds.size - 1)
+        false_accepts = kind_curves.fp[group_index, k]
+        false_rejects = kind_curves.fn[group_index, k]
         rates = (
-            f"FPR {percent(float(fpr[k]))} ({false_accepts:,} of "
-            f"{subject_curves.n_nontarget[group_index]:,}), "
-            f"FNR {percent(float(fnr[k]))} ({false_rejects:,} of "
-            f"{subject_curves.n_target[group_index]:,})"
+            f"{rate_names[0]} {percent(float(fpr[k]))} ({false_accepts:,} of "
+            f"{kind_curves.n_nontarget[group_index]:,}), "
+            f"{rate_names[1]} {percent(float(fnr[k]))} ({false_rejects:,} of "
+            f"{kind_curves.n_target[group_index]:,})"
         )
         kind = "own" if name == _OWN_MINIMUM else "at"
         mark_x, mark_y = (
             _inside_panel(curves.axis_positions(curve[k : k + 1], domain), domain)
             for curve in (fpr, fnr)
         )
-        rows.append(
-            {
-                "k": kind,
-                **placement,
-                "m": shortened(name),
-                "x": mark_x,
-                "y": mark_y,
-                "t": rates,
-            }
-        )
-    return rows
+        yield {"k": kind, "m": shortened(name), "x": mark_x, "y": mark_y, "t": rates}
 
 
 def _marked_thresholds(
@@ -298,10 +355,22 @@ def _marked_thresholds(
         for row in table_rows(audit, "operating_points", **subject, within="")
         if row["threshold"] is not None
     }
+    if is_identification(audit):  # has no default cost
+        return indices
     minima = curves.minimum_cost_indices(subject_curves, audit.record["options"]["cost"][0])
     if minima is not None:
         indices[_OWN_MINIMUM] = int(minima[group_index])
     return indices
+
+
+def _axis_title(audit: Audit, *, is_of_rejects: bool) -> str:
+    """Return the title of the axis of false rejects, or of false accepts of every kind."""
+    words = error_types(audit)
+    *false_accepts, false_rejects = _rate_names(audit)
+    metrics = [false_rejects] if is_of_rejects else false_accepts
+    if len(metrics) > 1:
+        return f"{' or '.join(metric.upper() for metric in metrics)}, %"
+    return f"{words[metrics[0]]} ({metrics[0].upper()}, %)"
 
 
 def _inside_panel(positions: Sequence[float], domain: Domain) -> list[float]:
@@ -341,8 +410,12 @@ def _spec(
     }
     shape = vl.nominal("m", title=_AUDITED_POINT, scale=shapes, legend=point_legend)
     position = {
-        "x": vl.quantitative("x", **vl.probit_axis("false accepts (FPR, %)", *domain)),
-        "y": vl.quantitative("y", **vl.probit_axis("false rejects (FNR, %)", *domain)),
+        "x": vl.quantitative(
+            "x", **vl.probit_axis(_axis_title(audit, is_of_rejects=False), *domain)
+        ),
+        "y": vl.quantitative(
+            "y", **vl.probit_axis(_axis_title(audit, is_of_rejects=True), *domain)
+        ),
         "color": colour,
     }
     detail = {"field": "c"}

@@ -172,7 +172,7 @@ def _with_gender_codes(audit: Audit, grouping: str) -> str:
 
 def _identification_report(audit: Audit, title: str | None, context: Context | None) -> str:
     """Return the page of an audit of searches."""
-    content = page_content(audit, context)
+    content = page_content(audit, context, _embedded_figures(audit)["det"])
     scripts = [_asset_text("page.js")]
     style = stylesheet(content["method"]["sha256"])
     default_title = _default_title(audit, "Fairness audit of speaker identification")

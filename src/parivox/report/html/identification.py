@@ -21,6 +21,8 @@ from parivox.report.overview import overview
 from parivox.report.sheets import identification as sheets
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from parivox.auditing import Audit
     from parivox.report.context import Context
 
@@ -30,6 +32,7 @@ SECTIONS = {
     "persons": "Results by person",
     "named": "Who is named",
     "gallery": "Searches and gallery",
+    "det": "DET curves",
     "ranks": "Ranks and thresholds of each group’s own",
     "method": "Method and provenance",
 }
@@ -37,7 +40,9 @@ SECTIONS = {
 _OPEN_SECTIONS = ("all", "groups", "persons", "named")
 
 
-def page_content(audit: Audit, context: Context | None) -> dict[str, Any]:
+def page_content(
+    audit: Audit, context: Context | None, figures: Sequence[Sequence[Any]]
+) -> dict[str, Any]:
     """Return what ``identification.html.j2`` shows of an audit of searches."""
     audit_overview = overview(audit)
     tables = {
@@ -54,7 +59,7 @@ def page_content(audit: Audit, context: Context | None) -> dict[str, Any]:
     sections = {
         name: heading
         for name, heading in SECTIONS.items()
-        if tables.get(name) or name in {"all", "method"}
+        if tables.get(name) or name in {"all", "method"} or (name == "det" and figures)
     }
     options = audit.record["options"]
     points = [located_points(audit, system) for system in systems(audit)]
@@ -66,6 +71,7 @@ def page_content(audit: Audit, context: Context | None) -> dict[str, Any]:
         "first": first_screen(audit, audit_overview, context_caveats(context)),
         "every": all_groups(audit, audit_overview),
         "tables": tables,
+        "figures": figures,
         "persons": gallery_text(audit),
         "unit": "galleries" if unit_text(audit) == "galleries" else "probe speakers",
         "method": method_section(audit, context),
