@@ -239,7 +239,7 @@ class _Release(NamedTuple):
     @property
     def error_types(self) -> Sequence[str]:
         """The error types of its trials: with spoof trials, three."""
-        return self.audit.record.get("error_types", RATES)
+        return tuple(self.audit.record.get("error_types", RATES))
 
     @property
     def attacks(self) -> list[str]:

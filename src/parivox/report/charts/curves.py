@@ -117,9 +117,9 @@ def error_curves(audit: Audit) -> list[ErrorCurves]:
             np.array(cells[name][start:stop]).reshape(len(groups), -1)
             for name in ("threshold", "target", "nontarget")
         )
-        spoof = spoof_by_key.get((system, list_name, grouping, allocation))
-        if spoof is not None:
-            spoof = np.array(spoof).reshape(len(groups), -1)
+        spoof: IntArray | None = None
+        if n_spoof := spoof_by_key.get((system, list_name, grouping, allocation)):
+            spoof = np.array(n_spoof).reshape(len(groups), -1)
         # trials at a threshold or above are accepted, those below it are rejected
         all_curves.append(
             ErrorCurves(
