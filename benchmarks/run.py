@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks import bank, bootstrap, parts, report, scale, startup, trials
+from benchmarks import bank, bootstrap, parts, report, scale, spoof, startup, trials
 from benchmarks.compute import report as compute_report
 from benchmarks.measure import (
     Gate,
@@ -195,6 +195,7 @@ def main() -> int:
         "The page of an audit": partial(
             report.report, min(rounds, report.ROUNDS), options.folder, is_scaled=options.scale
         ),
+        "Spoof trials": partial(spoof.report, min(rounds, spoof.ROUNDS)),
         "Start-up": partial(startup.report, 5 if options.quick else startup.ROUNDS),
     }
     if options.scale:
