@@ -215,6 +215,39 @@ def test_keys_of_asvspoof5_give_labels_and_contradict_none(tmp_path):
         read(scores, **options)
 
 
+FULL_KEY = """\
+tar_spk_anon trial_anon gender cm-label asv-label attack_anon codec track_2_tag
+E_0101 E_01 F bonafide target bonafide - track2
+E_0202 E_02 M spoof spoof A28 C05 track2
+E_0202 E_03 M spoof spoof A29 C05 dummy
+E_0101 E_04 F bonafide nontarget bonafide C01 track2
+E_0101 E_05 F spoof target A28 C01 dummy
+"""
+
+
+def test_the_full_key_of_asvspoof5_has_attacks_and_leaves_dummies_out(tmp_path):
+    (tmp_path / "key.txt").write_text(FULL_KEY)
+    trials = [line.split() for line in FULL_KEY.splitlines()[1:]]
+    scores = {"enrol": [row[0] for row in trials], "test": [row[1] for row in trials]}
+    people = named(["E_0101", "E_0202"])
+    scores |= {"enrol_speaker": scores["enrol"], "score": [5.0, 4.0, 3.0, 2.0, 1.0]}
+    table = {"utterance": scores["test"], "speaker": scores["enrol"]}
+    table["speaker"] = [*table["speaker"][:3], "E_0202", "E_0101"]
+    options = {"trials": tmp_path / "key.txt", "speakers": people, "utterances": table}
+    labels = {pair: label for pair, (_, label) in rows_of(read(scores, **options)).items()}
+    assert labels == {
+        ("E_0101", "E_01"): "target",
+        ("E_0202", "E_02"): "spoof",
+        ("E_0101", "E_04"): "nontarget",
+    }
+    assert read(scores, **options).attacks == ("A28",)
+    (tmp_path / "key.txt").write_text(
+        FULL_KEY.replace("spoof target A28 C01 dummy", "spoof target A28 C01 x")
+    )
+    with pytest.raises(DataError, match="row 6: cm-label is 'spoof' and asv-label 'target'"):
+        read(scores, **options)
+
+
 def test_the_table_of_recordings_of_asvspoof5_tells_speakers_and_their_gender(tmp_path):
     (tmp_path / "track_1.tsv").write_text(text_of("S11.10_format_asvspoof5_track1"))
     table = read_utterances(tmp_path / "track_1.tsv")

@@ -101,6 +101,10 @@ def _run(arguments: argparse.Namespace) -> None:
 
         write_report(finished_audit, arguments.report, context=context, **report_settings)
     _print_audit(finished_audit, arguments, context)
+    if "worse" in fail_on and not len(finished_audit.verdicts):
+        msg = "--fail-on worse: the audit has rates only, so no group can be shown worse"
+        hint = "leave out worse"
+        raise ConfigError(msg, hint)
     failures = failing_findings(finished_audit, fail_on)
     if failures:
         from parivox.report.catalogue import facts_text  # noqa: PLC0415

@@ -38,7 +38,15 @@ CM_SCORE = "cm-score"
 _SCORE_COLUMNS = (CM_SCORE, "asv-score", "sasv-score")
 _SCORE_HEADER = ("spk", "filename", *_SCORE_COLUMNS)
 _KEY_HEADER = ("spk", "filename", "cm-label", "asv-label")
+_FULL_KEY_HEADER = ("tar_spk_anon", "trial_anon", "cm-label", "asv-label")
+"""Columns of the full key, besides the attack, the codec and others."""
 _SIDES = {"enrol": "spk", "enrol_speaker": "spk", "test": "filename"}
+_FULL_KEY_SIDES = {
+    "enrol": "tar_spk_anon", "enrol_speaker": "tar_spk_anon", "test": "trial_anon"
+}  # fmt: skip
+_FULL_KEY_ATTACK = "attack_anon"
+_TRACK_COLUMN, _NO_TRIAL = "track_2_tag", "dummy"
+"""Column of the full key, and what it has in rows that are no trials of its track."""
 NOT_SUPPLIED = "-"
 """What a column has in place of a missing value."""
 _RECORDING_COLUMNS = ("speaker", "utterance", "gender", "codec", "codec_quality")
@@ -58,6 +66,14 @@ def _has_header(header: Sequence[str]) -> Callable[[bytes, RequestedColumns], fl
         return CERTAIN_FIT if any(line.split() == [*header] for _, line in lines) else 0
 
     return fit
+
+
+def _is_key(head: bytes, _: RequestedColumns) -> float:
+    """Return the fit of a key with the four columns alone, or of the full key."""
+    lines = head_lines(head)[:1] if is_text(head) else []
+    header = lines[0][1].split() if lines else []
+    is_of_key = header == [*_KEY_HEADER] or {*_FULL_KEY_HEADER} <= {*header}
+    return CERTAIN_FIT if is_of_key else 0
 
 
 def _scan_scores(content: SourceBytes, columns: RequestedColumns) -> Scan:
@@ -90,26 +106,39 @@ def _scan_scores(content: SourceBytes, columns: RequestedColumns) -> Scan:
 
 def _scan_key(content: SourceBytes, columns: RequestedColumns) -> Scan:
     """Read a key; a label that says bona fide and spoof at once is refused."""
-    requested = replace(columns, by_role={**_SIDES, "label": "asv-label", **columns.by_role})
     table = delimited_table(content)
+    roles = {**_SIDES, "label": "asv-label"}
+    if _SIDES["enrol"] not in table.names:
+        roles |= _FULL_KEY_SIDES
+        if _FULL_KEY_ATTACK in table.names:
+            roles["attack"] = _FULL_KEY_ATTACK
+    requested = replace(columns, by_role={**roles, **columns.by_role})
     scan = scan_named_columns(content.name, KEY.name, table, requested, content)
     positions = {"asv": table.names.index("asv-label"), "cm": table.names.index("cm-label")}
+    has_tracks = _TRACK_COLUMN in table.names
+    if has_tracks:
+        positions["track"] = table.names.index(_TRACK_COLUMN)
 
     def chunks() -> Iterator[Chunk]:
-        for chunk, (rows, labels) in zip(scan.chunks(), table.chunks(positions), strict=True):
+        for all_rows, (_, all_labels) in zip(scan.chunks(), table.chunks(positions), strict=True):
+            chunk, labels = all_rows, all_labels
+            if has_tracks:
+                is_trial = all_labels["track"].str.strip_chars() != _NO_TRIAL
+                chunk, labels = all_rows.select(is_trial), all_labels.filter(is_trial)
             is_spoof = [labels[name].str.strip_chars() == "spoof" for name in ("asv", "cm")]
             contradictory = (is_spoof[0] != is_spoof[1]).arg_true()
             if len(contradictory):
                 row = labels.row(contradictory[0], named=True)
                 msg = (
-                    f"{content.name}, row {rows[contradictory[0]]}: cm-label is {row['cm']!r} and "
-                    f"asv-label {row['asv']!r}"
+                    f"{content.name}, row {chunk.rows[contradictory[0]]}: cm-label is "
+                    f"{row['cm']!r} and asv-label {row['asv']!r}"
                 )
                 hint = "correct one of the labels"
                 raise DataError(msg, hint)
             yield chunk
 
-    return replace(scan, chunks=chunks)
+    ignored = tuple(column for column in scan.ignored if column not in ("cm-label", _TRACK_COLUMN))
+    return replace(scan, chunks=chunks, ignored=ignored)
 
 
 SCORES = Format(
@@ -130,7 +159,7 @@ SCORES = Format(
 KEY = Format(
     "asvspoof5-key",
     "a key of ASVspoof 5",
-    _has_header(_KEY_HEADER),
+    _is_key,
     _scan_key,
     delimited_table,
     examples=(
@@ -138,6 +167,12 @@ KEY = Format(
             "spk filename cm-label asv-label",
             "keys of ASVspoof 5, with this header",
             "claimed speaker, test, key of the countermeasure, label",
+        ),
+        Example(
+            "tar_spk_anon trial_anon cm-label asv-label attack_anon codec track_2_tag",
+            "the full key of ASVspoof 5, with these columns and others",
+            "the same, and the attack; `--by codec` groups by the codec, and rows tagged `dummy` "
+            "are left out",
         ),
     ),
 )
