@@ -429,6 +429,19 @@ def test_several_models_of_a_person_count_as_the_best():
     assert searches.searches.mate_score.tolist() == [2.0]
 
 
+def test_lists_of_models_end_at_the_fewest_persons_of_any_that_is_cut(tmp_path):
+    (tmp_path / "persons.csv").write_text("person,model\na,a1\na,a2\nb,b1\nc,c1\nd,d1\n")
+    rows = ["search,probe_speaker,candidate,score", "p1,a,a1,3", "p1,a,a2,2", "p1,a,b1,1"]
+    # as many models, of another number of persons; the third list is whole before it ends
+    rows += ["p2,x,b1,3", "p2,x,c1,2", "p2,x,d1,1", "p3,x,c1,3"]
+    (tmp_path / "lists.csv").write_text("\n".join(rows) + "\n")
+    searches = read_searches(tmp_path / "lists.csv", read_gallery(tmp_path / "persons.csv"))
+    assert searches.searches.list_length == 2
+    assert searches.n_models == 1
+    lengths = np.bincount(searches.searches.candidate_search)
+    assert lengths.tolist() == [2, 2, 1]
+
+
 def test_a_model_is_not_named_like_another_person():
     models = pl.DataFrame({"person": ["anna", "ben"], "model": ["ben", "b1"]})
     with pytest.raises(DataError, match="'ben' of 'anna' has the name of another person"):

@@ -241,7 +241,11 @@ class _Rows:
             best_entries = np.arange(search.size)
             self._check_repeated(entries, search, person)
         sizes = self.gallery.sizes[galleries]
-        lengths = np.bincount(search[best_entries], minlength=len(ids))
+        n_models = int(search.size - kept.size)
+        if n_models:
+            n_persons = _common_length(search, search[kept], sizes)
+            kept = kept[_first_of_each(search[kept], score[kept], n_persons)]
+        lengths = np.bincount(search[kept], minlength=len(ids))
         is_whole = bool((lengths[lengths > 0] == sizes[lengths > 0]).all())
         searches = Searches.from_lists(
             search[best_entries],
@@ -251,9 +255,8 @@ class _Rows:
             gallery_size=sizes,
             list_length=None if is_whole else max(int(lengths.max(initial=0)), 1),
             # ranks of models are not those of persons
-            rank=None if rank is None or best_entries.size < rank.size else rank,
+            rank=None if rank is None or n_models else rank,
         )
-        n_models = int(search.size - best_entries.size)
         return SearchList(
             self.name, CANDIDATES, ids, speakers, galleries, searches, n_models, 0, self.provenance
         )
@@ -417,6 +420,30 @@ def mates_of(
     person = np.array([position.get(speaker, -1) for speaker in speakers], dtype=np.int64)
     is_mated = (person >= 0) & gallery.is_enrolled[galleries, person]
     return np.where(is_mated, person, NO_MATE)
+
+
+def _common_length(
+    search: NDArray[np.int64], search_of_person: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> int:
+    """Return how many persons every list that ends early has, where lists are of models.
+
+    Lists of as many models end at different numbers of persons.
+    """
+    n_models = np.bincount(search, minlength=sizes.size)
+    n_persons = np.bincount(search_of_person, minlength=sizes.size)
+    ends_early = (n_models == n_models.max()) & (n_persons < sizes)
+    return int(n_persons.min(where=ends_early, initial=sizes.max()))
+
+
+def _first_of_each(
+    search: NDArray[np.int64], score: NDArray[np.float64], length: int
+) -> NDArray[np.bool_]:
+    """Return which candidates are among so many of the highest scores of their list."""
+    order = np.lexsort((-score, search))
+    starts = np.searchsorted(search[order], search[order])
+    is_first = np.zeros(search.size, dtype=np.bool_)
+    is_first[order[np.arange(search.size) - starts < length]] = True
+    return is_first
 
 
 def _highest_of_each(
