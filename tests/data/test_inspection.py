@@ -759,3 +759,37 @@ def test_nothing_is_raised_whatever_the_files_hold(tmp_path, first_content, seco
     assert len(inspection.files) == 2
     json.loads(to_json(inspection))
     assert all(words.isprintable() for _, words in labelled_lines(inspection))
+
+
+def full_score_list(folder):
+    """Write scores of every probe with three enrolled persons, who they are, and all speakers."""
+    probes = {"p1": "anna", "p2": "ben", "p3": "cai", "p4": "dee", "p5": "eli"}
+    persons = ["anna", "ben", "cai"]
+    rows = ["enrol,test,score,test_speaker"]
+    for i, (probe, speaker) in enumerate(probes.items()):
+        rows += [f"{person},{probe},{i / 10 + 2 * (person == speaker)},{speaker}" for person in persons]
+    (folder / "scores.csv").write_text("\n".join(rows) + "\n")
+    (folder / "list.csv").write_text("\n".join(["person", *persons]) + "\n")
+    people = [f"{speaker},{'fm'[i % 2]}" for i, speaker in enumerate(probes.values())]
+    (folder / "people.csv").write_text("\n".join(["speaker,gender", *people]) + "\n")
+    return [folder / f"{name}.csv" for name in ("scores", "list", "people")]
+
+
+def test_a_full_score_list_is_proposed_as_identification(tmp_path):
+    scores, persons, people = full_score_list(tmp_path)
+    inspection = pv.inspect(scores, persons, people)
+    assert inspection.problems == ()
+    audit, gallery = f"parivox audit {scores}", f"--gallery {persons}"
+    assert inspection.next == f"{audit} {gallery} --speakers {people} --by gender"
+    assert "enrolled persons with --gallery" not in str(inspection)
+    alone = pv.inspect(scores, people)
+    assert alone.next == f"{audit} --speakers {people} --by gender"
+    (warning,) = (odd for odd in alone.files[0].odd if odd.note == "gallery_makes_identification")
+    assert warning.count == 3
+    lines = scores.read_text().splitlines()
+    scores.write_text("\n".join(lines[:-1]) + "\n")  # a pair is missing
+    assert not any(odd.note for odd in pv.inspect(scores, people).files[0].odd)
+    scores.write_text(
+        "\n".join(f"{line},{'label' if i == 0 else i % 2}" for i, line in enumerate(lines)) + "\n"
+    )
+    assert not any("gallery" in odd.note for odd in pv.inspect(scores, people).files[0].odd)

@@ -373,6 +373,7 @@ _COUNTED = {
     "tdcf": SentenceTemplate("t-DCF, normalised ({cost})", {"cost": "asvspoof5"}),
     "tdcf_raw": SentenceTemplate("t-DCF ({cost})", {"cost": "asvspoof5"}),
     "min_tdcf": SentenceTemplate("smallest t-DCF, normalised ({cost})", {"cost": "asvspoof5"}),
+    "enrolments_of_every_test": _counted("enrolment{s} that every test is compared with"),
     "models": _counted("model{s}"),
     "recordings": _counted("recording{s}"),
     "trials_without_score": _counted("trial{s} without score"),
@@ -763,6 +764,9 @@ DATA_SENTENCES = {
     "sasv_eers_not_comparable": SentenceTemplate(_spoof_share_difference, {"difference": 0.0909}),
     "claimed_speakers_may_be_other_people": SentenceTemplate(
         "FNR and SFAR then refer to different speakers"
+    ),
+    "gallery_makes_identification": SentenceTemplate(
+        "to audit identification, name the enrolled persons with --gallery"
     ),
     "claims_are_dependent": SentenceTemplate("intervals of SFAR may be too narrow"),
     "recordings_follow_group": SentenceTemplate(

@@ -37,6 +37,8 @@ from parivox.data.inspection.joins import add_labels, find_joins, settle_kinds
 from parivox.data.inspection.parivox_files import recognise_parivox_file
 from parivox.data.inspection.proposed_audit import NamedSource, ProposedAudit
 from parivox.data.inspection.searches import (
+    FullScoreList,
+    full_list_warnings,
     inspect_searches,
     search_command,
     with_search_findings,
@@ -102,7 +104,12 @@ def inspect_files(
     for source, file in zip(readable_sources, inspected, strict=True):
         settled = settled_by_type.get(type(file))
         source.inspected = file if settled is None else next(settled)
-    plan = ProposedAudit(readable_sources, dict(columns), scores_format, system_name)
+    full_list = FullScoreList.from_sources(readable_sources)
+    audited_sources = readable_sources
+    if full_list is not None:  # its persons are no table of all speakers
+        audited_sources = [each for each in readable_sources if each is not full_list.gallery]
+        tables = [table for table in tables if table is not full_list.gallery.inspected]
+    plan = ProposedAudit(audited_sources, dict(columns), scores_format, system_name)
     known_problems: set[str] = set()
     for source in readable_sources:
         known_problems.update(source.findings.problems)
@@ -120,10 +127,16 @@ def inspect_files(
         command, differing = plan.next_command()
         command = (_two_class_command(tables) if not trials else "") or command
         command = search_command(readable_sources) or command
+        if full_list is not None:
+            command = full_list.command(command)
     files = tuple(
         replace(
             findings,
-            warnings=(*findings.warnings, *plan.warnings_by_source.get(id(source), ())),
+            odd=(
+                *findings.odd,
+                *plan.warnings_by_source.get(id(source), ()),
+                *(full_list_warnings(source) if full_list is None else ()),
+            ),
         )
         for source, findings in zip(
             readable_sources, with_search_findings(readable_sources), strict=True

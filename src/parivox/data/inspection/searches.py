@@ -8,16 +8,21 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from parivox.data.candidate_lists import read_searches
 from parivox.data.columns import plain_name
 from parivox.data.formats.delimited import is_text, read_header
 from parivox.data.gallery import PERSON_NAMES, read_gallery
 from parivox.data.inspection.findings import FileFindings
 from parivox.data.inspection.tables import InspectedTable, reading_facts
+from parivox.data.inspection.trials import InspectedTrials
 from parivox.data.search_columns import CANDIDATES, identification_form
 from parivox.data.source_bytes import read_content
 from parivox.data.speakers import read_table
+from parivox.data.value_warnings import DataWarning
 from parivox.errors import DataError, ParivoxError
+from parivox.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,6 +36,8 @@ _DESCRIPTIONS = {
     "decisions": "decisions of identification",
 }
 _MAX_GROUPINGS = 2
+_MIN_PERSONS = 2
+"""Enrolments, and tests, of a full score list."""
 
 
 def inspect_searches(source: Any, name: str) -> FileFindings | None:
@@ -79,6 +86,69 @@ def search_command(sources: Sequence[NamedSource]) -> str:
     return shlex.join(words)
 
 
+@frozen
+class FullScoreList:
+    """Scores of every test with the same persons, and the table of those persons."""
+
+    scores: NamedSource
+    gallery: NamedSource
+
+    @classmethod
+    def from_sources(cls, sources: Sequence[NamedSource]) -> FullScoreList | None:
+        """Return the first one whose persons a table names in a column of persons."""
+        tables = [source for source in sources if isinstance(source.inspected, InspectedTable)]
+        gallery = next((source for source in tables if _has_persons(source)), None)
+        for source in sources:
+            trials = source.inspected
+            if gallery is None or not isinstance(trials, InspectedTrials):
+                continue
+            enrolments = enrolments_of_every_test(trials)
+            if enrolments and {*enrolments} == {*_persons(gallery)}:
+                return cls(source, gallery)
+        return None
+
+    def command(self, verification_command: str) -> str:
+        """Return the audit of identification for a command that audits verification."""
+        words = shlex.split(verification_command)
+        place = words.index(self.scores.word) + 1
+        words[place:place] = ["--gallery", self.gallery.word]
+        rule = self.scores.findings.whose
+        if rule is not None and rule.rule == "component" and "--utterances" not in words:
+            words += ["--utterances", "{speaker}/**"]
+        return shlex.join(words)
+
+
+def enrolments_of_every_test(trials: InspectedTrials) -> list[str]:
+    """Return the enrolments that every test is compared with once, without labels; none if not.
+
+    One enrolment, or one test, is no gallery.
+    """
+    rows = trials.rows
+    enrolments, tests = np.unique(rows.enrol), np.unique(rows.test)
+    labels = trials.findings.labels
+    is_labelled = (labels is not None and labels.by != "speakers") or "score" not in (
+        trials.scan.columns
+    )
+    if is_labelled or min(enrolments.size, tests.size) < _MIN_PERSONS:
+        return []
+    n_pairs = enrolments.size * tests.size
+    if rows.enrol.size != n_pairs or not trials.findings.whole:
+        return []
+    pairs = rows.enrol.astype(np.int64) * len(trials.ids) + rows.test
+    if np.unique(pairs).size < n_pairs:
+        return []
+    return [str(name) for name in trials.ids.gather(enrolments)]
+
+
+def full_list_warnings(source: NamedSource) -> Iterator[DataWarning]:
+    """Yield that a list could be audited as identification, if it is a full score list."""
+    if isinstance(source.inspected, InspectedTrials):
+        enrolments = enrolments_of_every_test(source.inspected)
+        if enrolments:
+            note = "gallery_makes_identification"
+            yield DataWarning("enrolments_of_every_test", len(enrolments), note)
+
+
 def with_search_findings(sources: Sequence[NamedSource]) -> Iterator[FileFindings]:
     """Yield the findings about each file; of searches, with what their gallery shows of them."""
     tables = [source for source in sources if isinstance(source.inspected, InspectedTable)]
@@ -101,11 +171,23 @@ def with_search_findings(sources: Sequence[NamedSource]) -> Iterator[FileFinding
         yield replace(findings, own=f"{findings.own}: {counts}")
 
 
+def _has_persons(source: NamedSource) -> bool:
+    assert isinstance(source.inspected, InspectedTable)
+    return PERSON_NAMES[0] in map(plain_name, source.inspected.columns)
+
+
+def _persons(source: NamedSource) -> list[str]:
+    """Return the persons, or models, that a table of enrolled persons has."""
+    with suppress(ParivoxError):
+        gallery = read_gallery(source.data)
+        return [*gallery.person_of_model] or [*gallery.persons]
+    return []
+
+
 def _gallery_source(tables: Sequence[NamedSource]) -> NamedSource | None:
     """Return the table that says who is enrolled: by its column, or as the only one of one."""
     for source in tables:
-        assert isinstance(source.inspected, InspectedTable)
-        if PERSON_NAMES[0] in map(plain_name, source.inspected.columns):
+        if _has_persons(source):
             return source
     for source in tables:
         assert isinstance(source.inspected, InspectedTable)
