@@ -301,3 +301,33 @@ def test_an_audit_with_attacks_is_saved_and_loaded(audit, tmp_path, follows_sche
     loaded = pv.load(tmp_path / "audit")
     assert loaded.attacks.rows() == audit.attacks.rows()
     assert "other_version" not in loaded.record
+
+
+def test_a_limit_of_one_attack_has_the_interval_of_its_spoof_trials_alone(follows_schema):
+    points = {"operating_points": ("threshold=1",)}
+    attacks = sorted({trial["attack"] for trial in LIST["trials"]} - {None, ""})
+    limits = [f"sfar:{attack}=15%" for attack in attacks]
+    audit = audited(**points, limits=limits)
+    follows_schema(audit.to_dict())
+    for attack in attacks:
+        kept = [trial for trial in LIST["trials"] if trial["attack"] in {attack, None, ""}]
+        alone = audited(kept, **points, limits=("sfar=15%",))
+        wanted = {row["group"]: row for row in alone.limits.subset(metric="sfar").rows()}
+        rows = audit.limits.subset(metric=f"sfar:{attack}", measure="limit").rows()
+        assert {row["group"] for row in rows} == {*wanted} >= {"pooled"}
+        for row in rows:
+            of_group = wanted[row["group"]]
+            assert row["verdict"] == of_group["verdict"]
+            numbers = [row[name] for name in ("value", "low", "high")]
+            assert numbers == pytest.approx([of_group[name] for name in ("value", "low", "high")])
+    words = " ".join(str(audit).split())
+    assert f"Limit of 15 % on SFAR of {attacks[0]} at threshold=1" in words
+
+
+def test_limits_of_attacks_without_a_threshold_say_why():
+    (attack, *_) = sorted({trial["attack"] for trial in LIST["trials"]} - {None, ""})
+    audit = audited(operating_points=("fpr=0.00001",), limits=(f"sfar:{attack}=5%",))
+    rows = audit.limits.subset(metric=f"sfar:{attack}").rows()
+    assert {row["verdict"] for row in rows} == {"inconclusive"}
+    assert {row["reason"] for row in rows} == {"target_rate_too_low"}
+

@@ -97,10 +97,9 @@ def test_other_commands_refuse_spoof_trials_by_name(parivox, spoofed, words):
     [
         (("--by", "attack"), "--by attack: only spoof trials have an attack; leave out attack"),
         (("--within", "attack"), "--within attack: only spoof trials have an attack"),
-        (
-            ("--limit", "sfar:A01=5%"),
-            "'A01' is an attack, but limits apply to all attacks together",
-        ),
+        (("--limit", "sfar:A01=1.5x"), "'A01' is an attack; give the largest SFAR of this attack"),
+        (("--limit", "fnr:A01=5%"), "'A01' is an attack; give the largest SFAR of this attack"),
+        (("--limit", "sfar:A9=5%"), "'A9' is neither a group nor an attack"),
         (("--limit", "sfar:=5%"), "'sfar:=5%' names no group"),
     ],
 )

@@ -767,7 +767,9 @@ def full_score_list(folder):
     persons = ["anna", "ben", "cai"]
     rows = ["enrol,test,score,test_speaker"]
     for i, (probe, speaker) in enumerate(probes.items()):
-        rows += [f"{person},{probe},{i / 10 + 2 * (person == speaker)},{speaker}" for person in persons]
+        rows += [
+            f"{person},{probe},{i / 10 + 2 * (person == speaker)},{speaker}" for person in persons
+        ]
     (folder / "scores.csv").write_text("\n".join(rows) + "\n")
     (folder / "list.csv").write_text("\n".join(["person", *persons]) + "\n")
     people = [f"{speaker},{'fm'[i % 2]}" for i, speaker in enumerate(probes.values())]

@@ -15,11 +15,12 @@ from parivox.auditing.layout import Layout, place_trials
 from parivox.auditing.operating_points import NO_TRIALS
 from parivox.auditing.speaker_errors import Acceptances
 from parivox.core.attacks import MIN_ATTACKS, AttackCounts, ratios_for_other_attacks
-from parivox.core.cluster_errors import safe_divide
+from parivox.core.cluster_errors import ErrorsBySpeaker, safe_divide
+from parivox.core.key_sums import sum_by_key
 from parivox.facts import fact
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -48,6 +49,8 @@ class GroupAttacks(NamedTuple):
     counts: AttackCounts  # [point, attack, group]
     speakers: IntArray  # [attack, group]: claimed speakers
     speakers_of_groups: IntArray  # [group]
+    errors_of_attacks: Mapping[str, ErrorsBySpeaker] = MappingProxyType({})
+    """Spoof accepts of the groups by claimed speaker, of each attack that has a limit."""
 
     @property
     def known_attacks(self) -> AttackCounts:
@@ -61,11 +64,12 @@ def count_attacks(
     groupings: Sequence[Grouping],
     located_points: Sequence[LocatedPoint],
     within: Sequence[Grouping] = (),
+    limited_attacks: Collection[str] = (),
 ) -> dict[tuple[str, str], GroupAttacks]:
     """Return spoof trials by attack of the groups of each grouping, and of all trials.
 
     By the names of the grouping, ``all`` for all trials, and of the stratum. Empty if no attack is
-    known.
+    known. `limited_attacks` are counted by claimed speaker, too.
     """
     if not trials.attacks:
         return {}
@@ -78,6 +82,8 @@ def count_attacks(
         for layout in layouts
     ]
     speaker_codes: list[list[NDArray[np.int64]]] = [[] for _ in layouts]
+    limited = [trials.attacks.index(name) for name in limited_attacks]
+    speaker_sums: list[list[_SpeakerSums]] = [[] for _ in layouts]
     for placed in place_trials(trials, layouts):
         acceptances = Acceptances.of_trials(trials, placed, located_points)
         spoof = np.flatnonzero(placed.trials.spoof)
@@ -93,12 +99,19 @@ def count_attacks(
             )
             sums[i][0] += errors
             sums[i][1] += n_trials
-            speaker_codes[i].append(np.unique(entry * n_speakers + speaker.take(in_cell)))
+            codes = entry * n_speakers + speaker.take(in_cell)
+            speaker_codes[i].append(np.unique(codes))
+            if limited:
+                is_limited = np.isin(attack.take(in_cell), limited)
+                rows = spoof.take(in_cell)[is_limited]
+                speaker_sums[i].append(_SpeakerSums.of_rows(codes[is_limited], rows, acceptances))
     # Of all trials, so that the tables of all cells have the same attacks.
     is_known = not any((codes // n_speakers == n_attacks - 1).any() for codes in speaker_codes[0])
     names = trials.attacks if is_known else (*trials.attacks, UNKNOWN_ATTACK)
     attacks_by_cells = {}
-    for layout, layout_sums, codes in zip(layouts, sums, speaker_codes, strict=True):
+    for layout, layout_sums, codes, sums_of_speakers in zip(
+        layouts, sums, speaker_codes, speaker_sums, strict=True
+    ):
         name = "all" if layout.grouping is None else layout.grouping.name
         shape = (layout.n_strata, layout.n_cells_per_stratum, n_attacks)
         by_stratum = layout_sums.reshape(*layout_sums.shape[:2], *shape).swapaxes(-1, -2)
@@ -106,15 +119,61 @@ def count_attacks(
         speakers = np.bincount(entry, minlength=layout.n_cells * n_attacks).reshape(shape)
         cell = np.unique(entry // n_attacks * n_speakers + speaker) // n_speakers
         of_groups = np.bincount(cell, minlength=layout.n_cells).reshape(shape[:2])
+        errors_of_attacks = {
+            trials.attacks[i]: _SpeakerSums.errors_of_attack(
+                sums_of_speakers, i, (layout.n_cells, n_attacks, n_speakers)
+            )
+            for i in limited
+        }
         for stratum, stratum_name in enumerate(layout.stratum_names()):
             errors, n_trials = by_stratum[:, :, stratum, : len(names)]
+            first_cell = stratum * layout.n_cells_per_stratum
             attacks_by_cells[name, stratum_name] = GroupAttacks(
                 names,
                 AttackCounts(errors, n_trials),
                 speakers[stratum].T[: len(names)],
                 of_groups[stratum],
+                {
+                    name: each.cell_range(first_cell, first_cell + layout.n_cells_per_stratum)
+                    for name, each in errors_of_attacks.items()
+                },
             )
     return attacks_by_cells
+
+
+class _SpeakerSums(NamedTuple):
+    """Spoof trials and accepts by the code of a cell, an attack and a claimed speaker."""
+
+    code: IntArray
+    trials: IntArray  # [point, code]
+    errors: IntArray
+
+    @classmethod
+    def of_rows(
+        cls, code: IntArray, rows: NDArray[np.intp], acceptances: Acceptances
+    ) -> _SpeakerSums:
+        """Return the sums of some spoof trials of one chunk."""
+        codes, entry = np.unique(code, return_inverse=True)
+        n_trials, errors = acceptances.count_entries(entry, rows, codes.size, is_of_accepts=True)
+        return cls(codes, np.broadcast_to(n_trials, errors.shape), errors)
+
+    @staticmethod
+    def errors_of_attack(
+        all_sums: Sequence[_SpeakerSums], attack: int, shape: tuple[int, int, int]
+    ) -> ErrorsBySpeaker:
+        """Return the errors of one attack, with cells, attacks and speakers of this shape."""
+        n_cells, n_attacks, n_speakers = shape
+        code, (n_trials, errors) = sum_by_key(
+            np.concatenate([sums.code for sums in all_sums]),
+            np.concatenate([sums.trials for sums in all_sums], axis=-1),
+            np.concatenate([sums.errors for sums in all_sums], axis=-1),
+        )
+        entry, speaker = np.divmod(code, n_speakers)
+        cell, attack_of_entry = np.divmod(entry, n_attacks)
+        is_kept = attack_of_entry == attack
+        return ErrorsBySpeaker(
+            cell[is_kept], speaker[is_kept], errors[:, is_kept], n_trials[:, is_kept], n_cells
+        )
 
 
 class OtherAttacks(NamedTuple):

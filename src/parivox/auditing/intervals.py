@@ -162,6 +162,25 @@ def rate_intervals(
     )
 
 
+def attack_interval(groups: ErrorsBySpeaker, pooled: ErrorsBySpeaker, options: Options) -> Interval:
+    """Return intervals of the SFAR of one attack over claimed speakers, the pooled cell last."""
+    cells = [moments(errors) for errors in (groups, pooled)]
+    group_interval, pooled_interval = intervals_at_once(
+        [(cell_moments, None) for cell_moments in cells], options.confidence
+    )
+    n_units = np.concatenate([groups.n_speakers, pooled.n_speakers])
+    interval = _by_method(
+        _joined_cells(group_interval, pooled_interval),
+        np.concatenate([cell_moments.errors for cell_moments in cells], axis=-1),
+        np.concatenate([cell_moments.trials for cell_moments in cells], axis=-1),
+        n_units,
+        None,
+        options,
+    )
+    minimums = options.minimums
+    return interval.without_limits(n_units < minimums.inference, minimums.no_interval_reason)
+
+
 def _joined_cells(groups: Interval, pooled: Interval) -> Interval:
     """Return the intervals of the groups, followed by the pooled one."""
     columns = zip(vars(groups).values(), vars(pooled).values(), strict=True)

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.auditing.intervals import attack_interval
 from parivox.auditing.operating_points import NO_TRIALS
 from parivox.auditing.outcomes import ATTEMPTS
+from parivox.core.cluster_errors import ErrorsBySpeaker
 from parivox.core.error_burden import (
     attempts_until,
     let_in,
@@ -18,6 +20,7 @@ from parivox.core.error_burden import (
     worst_tenth,
 )
 from parivox.core.intervals import NOTE_NO_TEST_SPEAKER
+from parivox.core.key_sums import sum_by_key
 from parivox.core.measures import ALL_RATES
 from parivox.core.verdict import meets_limit
 from parivox.facts import Fact, fact
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parivox.auditing.attacks import GroupAttacks
     from parivox.auditing.bias import ReferenceRatios
     from parivox.auditing.estimates import Estimates
     from parivox.auditing.intervals import Uncertainty
@@ -35,8 +39,8 @@ if TYPE_CHECKING:
     from parivox.auditing.options import Options
     from parivox.auditing.result import Audit
     from parivox.auditing.schema import TableBuilder
-    from parivox.core.cluster_errors import ErrorsBySpeaker
     from parivox.core.counts import FloatArray
+    from parivox.data.grouping import Grouping
     from parivox.options.limits import Limit
 
 LIMITS = ("limit", "ratio_limit")
@@ -92,8 +96,67 @@ def add_limit_rows(
             )
 
 
-def failing_findings(audit: Audit, findings: Sequence[str]) -> list[Fact]:
-    """Return which of the `findings`, each a choice of ``--fail-on``, an audit has.
+def attack_limits(
+    limits: Sequence[Limit], attacks: Sequence[str], groupings: Sequence[Grouping]
+) -> list[Limit]:
+    """Return the limits of the SFAR of one attack: a name that is no group, but an attack."""
+    groups = {group for grouping in groupings for group in grouping.groups}
+    return [
+        limit
+        for limit in limits
+        if limit.metric == "sfar" and limit.group in attacks and limit.group not in groups
+    ]
+
+
+def add_attack_limit_rows(
+    rows: TableBuilder,
+    audit_keys: Mapping[str, Any],
+    group_names: Sequence[str],
+    group_attacks: GroupAttacks,
+    located_points: Sequence[LocatedPoint],
+    options: Options,
+) -> None:
+    """Add each limit of one attack, of every group and, last, of the pooled row."""
+    for limit in options.limits:
+        errors = group_attacks.errors_of_attacks.get(limit.group)
+        if errors is None or limit.metric != "sfar":
+            continue
+        interval = attack_interval(errors, _pooled(errors), options)
+        for i, located in enumerate(located_points):
+            value, low, high = (
+                np.full(len(group_names), np.nan) if located.reason else numbers[i]
+                for numbers in (interval.rate, interval.low, interval.high)
+            )
+            reasons = np.where(np.isnan(value), NO_TRIALS["sfar"], interval.note[i])
+            if located.reason:
+                reasons = np.full(len(group_names), located.reason, dtype=object)
+            rows.add(
+                **audit_keys,
+                group=list(group_names),
+                metric=f"sfar:{limit.group}",
+                operating_point=located.point.text,
+                measure="limit",
+                limit=limit.maximum,
+                value=value,
+                low=low,
+                high=high,
+                verdict=meets_limit(low, high, limit.maximum),
+                reason=np.where(np.isnan(high), reasons, ""),
+            )
+
+
+def _pooled(errors: ErrorsBySpeaker) -> ErrorsBySpeaker:
+    """Return the errors of all cells together, as one cell."""
+    speaker, (n_trials, n_errors) = sum_by_key(
+        errors.speaker.astype(np.int64),
+        errors.trials.astype(np.int64),
+        errors.errors.astype(np.int64),
+    )
+    return ErrorsBySpeaker(np.zeros_like(speaker), speaker, n_errors, n_trials, 1)
+
+
+def failing_findings(audit: Audit, findings: Sequence[str]) -> list[str]:
+    """Return which of the `findings`, each a choice of ``--fail-on``, an audit has, each in words.
 
     Limits and verdicts within strata do not count.
     """

@@ -675,17 +675,7 @@ def _check_groups(inputs: GroupedTrials, options: Options) -> None:
     """Refuse references that are no groups, and more groups than intervals can be held of."""
     group_names = sorted({group for grouping in inputs.groupings for group in grouping.groups})
     _check_references(options, group_names)
-    for limit in options.limits:
-        if limit.group and limit.group not in group_names:
-            msg = f"--limit: {limit.group!r} is not a group"
-            hint = name_hint(limit.group, group_names)
-            if any(limit.group in trials.attacks for trials in inputs.trial_sets):
-                msg = (
-                    f"--limit: {limit.group!r} is an attack, but limits apply to all attacks "
-                    "together"
-                )
-                hint = f"leave it out, or name a group ({hint})"
-            raise ConfigError(msg, hint)
+    _check_limits(inputs, options, group_names)
     if not options.intervals or all(map(no_intervals_reason, inputs.trial_sets)):
         return
     chosen_by = "" if options.by else f" ({inputs.chosen_by})"
@@ -707,6 +697,25 @@ def _check_groups(inputs: GroupedTrials, options: Options) -> None:
     msg = f"--by: {problem} for one audit"
     hint = "name fewer groupings, audit them one after the other, or give --no-intervals"
     raise ConfigError(msg, hint)
+
+
+def _check_limits(inputs: GroupedTrials, options: Options, group_names: Sequence[str]) -> None:
+    """Refuse limits of what is no group, and no attack of which the SFAR could have a limit."""
+    attacks = sorted({name for trials in inputs.trial_sets for name in trials.attacks})
+    for limit in options.limits:
+        if limit.group and limit.group not in group_names:
+            msg = f"--limit: {limit.group!r} is not a group"
+            hint = name_hint(limit.group, group_names)
+            is_of_attack = limit.metric == "sfar" and not limit.is_ratio
+            if is_of_attack and attacks:
+                msg = f"--limit: {limit.group!r} is neither a group nor an attack"
+                hint = name_hint(limit.group, [*group_names, *attacks])
+            if limit.group in attacks:
+                if is_of_attack:
+                    continue
+                msg = f"--limit: {limit.group!r} is an attack"
+                hint = f"give the largest SFAR of this attack, such as sfar:{limit.group}=5%"
+            raise ConfigError(msg, hint)
 
 
 def _check_references(options: Options, group_names: Sequence[str]) -> None:

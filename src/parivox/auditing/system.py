@@ -24,6 +24,7 @@ from parivox.auditing.estimates import (
     score_shifts,
 )
 from parivox.auditing.intervals import draw_means
+from parivox.auditing.limits import attack_limits
 from parivox.auditing.meta import grid_estimates
 from parivox.auditing.operating_points import (
     DEPLOYED,
@@ -102,9 +103,10 @@ class System:
     @cached_property
     def attacks(self) -> dict[tuple[str, str], GroupAttacks]:
         """Spoof trials by attack, by grouping and stratum; empty if no attack is known."""
-        return count_attacks(
-            self.trials, self.design.groupings, self.points.located, self.design.within
-        )
+        groupings, within = self.design.groupings, self.design.within
+        limits = attack_limits(self.design.options.limits, self.trials.attacks, groupings)
+        limited_attacks = dict.fromkeys(limit.group for limit in limits)
+        return count_attacks(self.trials, groupings, self.points.located, within, limited_attacks)
 
     @property
     def primary(self) -> dict[str, str | None]:

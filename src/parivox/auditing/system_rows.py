@@ -21,7 +21,11 @@ from parivox.auditing.curves import (
 )
 from parivox.auditing.estimates import key_columns as metric_columns
 from parivox.auditing.failures import add_cause_rows
-from parivox.auditing.limits import add_error_burden_rows, add_limit_rows
+from parivox.auditing.limits import (
+    add_attack_limit_rows,
+    add_error_burden_rows,
+    add_limit_rows,
+)
 from parivox.auditing.meta import add_meta_rows, add_sweep_rows
 from parivox.auditing.operating_points import DEPLOYED, NO_TRIALS, SAME_TRIALS, locate_points
 from parivox.auditing.options import OFFENDERS
@@ -171,6 +175,9 @@ def _add_measures(
     limits = (tables["limits"], key_columns, metrics.cell_names, points.located)
     add_limit_rows(*limits, ratios, metrics.estimates, uncertainty, options)
     add_error_burden_rows(*limits, uncertainty, options)
+    if group_attacks is not None and is_usual:
+        attack_rows = (tables["limits"], key_columns, metrics.cell_names, group_attacks)
+        add_attack_limit_rows(*attack_rows, points.located, options)
 
 
 def _add_standardised_rows(groups_table: TableBuilder, system: System) -> None:

@@ -879,9 +879,21 @@ def limit_text(audit: Audit, row: Row) -> str:
     """Return what a limit is about."""
     at_point = f" at {row['operating_point']}" if row["operating_point"] else ""
     if row["measure"] == "limit":
-        return f"Limit of {100 * row['limit']:g} % on {row['metric'].upper()}{at_point}"
+        return f"Limit of {100 * row['limit']:g} % on {limited_rate_text(row)}{at_point}"
     times = f"{row['limit']:g} times that of {reference_text(audit)}"
     return f"Limit of {times} on {row['metric'].upper()}{at_point}"
+
+
+def limited_rate_text(row: Row) -> str:
+    """Return which rate a limit is of: SFAR, or SFAR of A17 for one attack.
+
+    Examples
+    --------
+    >>> limited_rate_text({"metric": "fnr"}), limited_rate_text({"metric": "sfar:clone-A"})
+    ('FNR', 'SFAR of clone-A')
+    """
+    metric, _, attack = row["metric"].partition(":")
+    return f"{metric.upper()} of {attack}" if attack else metric.upper()
 
 
 def limited_value_text(row: Row) -> str:

@@ -135,7 +135,7 @@ def inspect_files(
             odd=(
                 *findings.odd,
                 *plan.warnings_by_source.get(id(source), ()),
-                *(full_list_warnings(source) if full_list is None else ()),
+                *full_list_warnings(source, full_list),
             ),
         )
         for source, findings in zip(

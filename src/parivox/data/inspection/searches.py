@@ -140,9 +140,11 @@ def enrolments_of_every_test(trials: InspectedTrials) -> list[str]:
     return [str(name) for name in trials.ids.gather(enrolments)]
 
 
-def full_list_warnings(source: NamedSource) -> Iterator[DataWarning]:
-    """Yield that a list could be audited as identification, if it is a full score list."""
-    if isinstance(source.inspected, InspectedTrials):
+def full_list_warnings(
+    source: NamedSource, full_list: FullScoreList | None
+) -> Iterator[DataWarning]:
+    """Yield that a full score list could be audited as identification, if no audit of it is."""
+    if full_list is None and isinstance(source.inspected, InspectedTrials):
         enrolments = enrolments_of_every_test(source.inspected)
         if enrolments:
             note = "gallery_makes_identification"

@@ -21,6 +21,7 @@ from parivox.report.catalogue import note_text, reason_text
 from parivox.report.findings import (
     LIMIT_VERDICTS,
     limit_rows,
+    limited_rate_text,
     limited_value_text,
     reference_text,
 )
@@ -84,7 +85,7 @@ def _limit_head(audit: Audit, row: Row) -> str:
     if row["measure"] != "limit":
         maximum = f"{row['limit']:g} times the rate of {reference_text(audit)}"
     at_point = f" at {row['operating_point']}" if row["operating_point"] else ""
-    return f"{row['metric'].upper()}{at_point}: at most {maximum}"
+    return f"{limited_rate_text(row)}{at_point}: at most {maximum}"
 
 
 def _limit_cell(row: Row) -> Cell:
