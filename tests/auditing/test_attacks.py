@@ -330,4 +330,3 @@ def test_limits_of_attacks_without_a_threshold_say_why():
     rows = audit.limits.subset(metric=f"sfar:{attack}").rows()
     assert {row["verdict"] for row in rows} == {"inconclusive"}
     assert {row["reason"] for row in rows} == {"target_rate_too_low"}
-

@@ -71,11 +71,14 @@ def test_what_is_accepted_ends(tmp_path):
         (policy({"name": "a", "rate": "fnr", "not": "better"}), "'not' can only be worse"),
         (
             policy({"name": "a", "rate": "fta", "not": "worse"}),
-            "'not' takes only worse, for fnr, fpr or sfar",
+            "'not' can only be worse, and only for fnr, fpr or sfar",
         ),
         (policy(CONDITION | {"than": "baseline"}), "'than' applies only to ratios"),
         (policy(CONDITION | {"at-most": "1.5x", "than": "lasts"}), "others or baseline"),
-        (policy(CONDITION | {"rate": "fta", "at-most": "1.5x"}), "ratios are of fnr, fpr and sfar"),
+        (
+            policy(CONDITION | {"rate": "fta", "at-most": "1.5x"}),
+            "only fnr, fpr and sfar can have a limit on their ratio",
+        ),
         (policy(CONDITION | {"groups": ["f", "f"]}), "groups names 'f' twice; name it once"),
         (policy(CONDITION, CONDITION | {"at-most": "3%"}), "two conditions have the name"),
         (

@@ -155,8 +155,8 @@ def _pooled(errors: ErrorsBySpeaker) -> ErrorsBySpeaker:
     return ErrorsBySpeaker(np.zeros_like(speaker), speaker, n_errors, n_trials, 1)
 
 
-def failing_findings(audit: Audit, findings: Sequence[str]) -> list[str]:
-    """Return which of the `findings`, each a choice of ``--fail-on``, an audit has, each in words.
+def failing_findings(audit: Audit, findings: Sequence[str]) -> list[Fact]:
+    """Return which of the `findings`, each a choice of ``--fail-on``, an audit has.
 
     Limits and verdicts within strata do not count.
     """

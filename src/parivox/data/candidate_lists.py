@@ -241,11 +241,13 @@ class _Rows:
             best_entries = np.arange(search.size)
             self._check_repeated(entries, search, person)
         sizes = self.gallery.sizes[galleries]
-        n_models = int(search.size - kept.size)
+        n_models = int(search.size - best_entries.size)
         if n_models:
-            n_persons = _common_length(search, search[kept], sizes)
-            kept = kept[_first_of_each(search[kept], score[kept], n_persons)]
-        lengths = np.bincount(search[kept], minlength=len(ids))
+            n_persons = _common_length(search, search[best_entries], sizes)
+            best_entries = best_entries[
+                _first_of_each(search[best_entries], score[best_entries], n_persons)
+            ]
+        lengths = np.bincount(search[best_entries], minlength=len(ids))
         is_whole = bool((lengths[lengths > 0] == sizes[lengths > 0]).all())
         searches = Searches.from_lists(
             search[best_entries],

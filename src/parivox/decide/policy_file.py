@@ -201,7 +201,7 @@ def _condition(node: YamlNode) -> Condition:
     if "at-most" in nodes:
         maximum, is_ratio = _maximum(nodes["at-most"])
     elif nodes["not"].content != WORSE or rate not in RATIO_METRICS:
-        msg = f"{nodes['not'].location}: 'not' takes only worse, for fnr, fpr or sfar"
+        msg = f"{nodes['not'].location}: 'not' can only be worse, and only for fnr, fpr or sfar"
         hint = "give at-most, for example at-most: 5%"
         raise ConfigError(msg, hint)
     reference = _text(node, nodes, "than", subject) if "than" in nodes else OTHERS
@@ -212,7 +212,7 @@ def _condition(node: YamlNode) -> Condition:
         )
         raise ConfigError(msg)
     if is_ratio and rate not in RATIO_METRICS:
-        msg = f"{nodes['at-most'].location}: ratios are of fnr, fpr and sfar"
+        msg = f"{nodes['at-most'].location}: only fnr, fpr and sfar can have a limit on their ratio"
         hint = "give a rate, for example 5%"
         raise ConfigError(msg, hint)
     grouping, operating_point, system = (

@@ -28,7 +28,7 @@ from parivox.report.limitation_sentences import Caveat
 from parivox.report.sheets.comparison import pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from parivox.auditing import Audit
     from parivox.report.audit_queries import Scope, Shortfall
@@ -207,16 +207,19 @@ def under_represented_groups(audit: Audit) -> Iterator[Caveat]:
         stated.append((first_scope.grouping, shortfalls))
         n_groups = len(rates_by_group(audit, first_scope.filters).keys() - {POOLED})
         kind = f"{first_scope.grouping_label} " if len(groupings) > 1 else ""
-        words = _small_group_shares(shortfalls, error_types(audit), n_groups, kind)
-        details = "; ".join(
-            f"{metric.upper()}: {_shortfall_numbers(by_group)}"
-            for metric, by_group in shortfalls.items()
-        )
-        sentence = (
-            f"{capitalised(words)} at {point}. {details}. A group with "
-            f"{findings.minimums_text(audit)} is under-represented"
-        )
-        yield Caveat(words, sentence, "groups")
+        groups_of_errors = [shortfalls.get(metric, {}).keys() for metric in error_types(audit)]
+        values = {
+            "small_groups": {metric: len(by_group) for metric, by_group in shortfalls.items()},
+            "differ_by_metric": any(groups != groups_of_errors[0] for groups in groups_of_errors),
+            "groups": n_groups,
+            "kind": kind,
+            "operating_point": point,
+            "numbers": {
+                metric: _shortfall_numbers(by_group) for metric, by_group in shortfalls.items()
+            },
+            "minimums": findings.minimums_text(audit),
+        }
+        yield Caveat("groups_under_represented", values)
 
 
 def _smallest_shortfalls(audit: Audit, same_grouping: Sequence[Scope], point: object) -> Shortfalls:
@@ -230,33 +233,6 @@ def _smallest_shortfalls(audit: Audit, same_grouping: Sequence[Scope], point: ob
                 smallest = by_group.get(group, missed)
                 by_group[group] = missed if missed.number <= smallest.number else smallest
     return shortfalls
-
-
-def _small_group_shares(
-    shortfalls: Shortfalls, metrics: Iterable[str], n_groups: int, kind: str
-) -> str:
-    """Return how many groups are small, and for which error where the errors differ in that."""
-    counts = {metric: len(by_group) for metric, by_group in shortfalls.items()}
-    (first_metric, n_small), *other_counts = counts.items()
-    share = _share_of_groups(n_small, n_groups, kind)
-    words = f"{share} under-represented (too few speakers, errors or pairs)"
-    groups_of_errors = [shortfalls.get(metric, {}).keys() for metric in metrics]
-    if any(groups != groups_of_errors[0] for groups in groups_of_errors):
-        words += f" for {first_metric.upper()}"
-        words += "".join(f", and {n} for {metric.upper()}" for metric, n in other_counts)
-    return words
-
-
-def _share_of_groups(n_small: int, n_groups: int, kind: str) -> str:
-    """Return how many of the groups are small, as the beginning of a sentence."""
-    if n_small < n_groups:
-        verb = "is" if n_small == 1 else "are"
-        return f"{n_small} of {n_groups} {kind}groups {verb}"
-    if n_groups == 1:
-        return f"the one {kind}group is"
-    if n_groups == _BOTH_GROUPS:
-        return f"both {kind}groups are"
-    return f"all {n_groups} {kind}groups are"
 
 
 def _shortfall_numbers(by_group: Mapping[str, Shortfall]) -> str:

@@ -29,7 +29,11 @@ _MIN_WORTHWHILE_SAVING = 1 / 3
 _CURRENT_DESIGN, _DOUBLED_DESIGN = 2, 3
 """Designs with today's trials per speaker and with twice as many, after a quarter and a half."""
 _SCOPE_COLUMNS = ("system", "list", "within", "operating_point")
-_SUPPORT_HEADING = "FPR that the nontarget trials support (at least 30 independent errors expected)"
+_MIN_SHARE_COUNTED_TWICE = 1.5
+"""Trials of all speakers over trials from which on trials count for two speakers each."""
+_SUPPORT_HEADING = (
+    "Lowest FPR that the nontarget trials support (at least 30 independent errors expected)"
+)
 _SAME_ATTACKS = (
     "Numbers for SFAR are for the attacks of the pilot: more speakers show nothing about other "
     "attacks."
@@ -93,7 +97,7 @@ def plan_summary(plan: Plan, *, details: bool = False) -> Iterator[RenderableTyp
         )
     yield from _cautions(designs, settings["confidence"])
     if not_shown:
-        yield text(f"Only in --json: {', '.join(not_shown)}.")
+        yield text(f"Not shown here, but with --json: {', '.join(not_shown)}.")
 
 
 def _cautions(designs: Sequence[Row], confidence: float) -> Iterator[RenderableType]:

@@ -132,8 +132,8 @@ def inspect_files(
     files = tuple(
         replace(
             findings,
-            odd=(
-                *findings.odd,
+            warnings=(
+                *findings.warnings,
                 *plan.warnings_by_source.get(id(source), ()),
                 *full_list_warnings(source, full_list),
             ),

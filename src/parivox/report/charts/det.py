@@ -102,7 +102,7 @@ def det(scope: ChartScope, theme: Theme, *, panel: str | None = None) -> Drawing
         + "Filled marks: audited operating points; if marks of the same shape lie apart, the "
         "common threshold gives the groups different error rates. "
         + ("" if is_identification(audit) else "Hollow circles: minimum cost of each group. ")
-        + "Marks on the border lie on or beyond it."
+        + "Marks on the border stand for values on or beyond the border."
         + undrawn_sentence(scope, MAX_GROUPS),
         " ".join(_points_sentence(audit, subject) for subject in subjects),
     )
