@@ -179,7 +179,7 @@ def test_what_is_written_is_right_by_the_schema(shifted, written, is_valid):
 )
 def test_what_is_no_calibrator_is_told_in_a_sentence(written, tmp_path, is_valid, change, message):
     entries = json.loads(written.read_text()) | change
-    assert is_valid(entries) == ("rising" in message)  # which a schema cannot tell
+    assert is_valid(entries) == ("increasing" in message)  # which a schema cannot tell
     (tmp_path / "c.json").write_text(json.dumps(entries))
     rows = {"enrol": ["a"], "test": ["b"], "score": [1.0]}
     with pytest.raises(pv.ConfigError, match=message):

@@ -459,7 +459,7 @@ def test_foreign_and_doubled_parts_are_refused(lists, copied, tmp_path):
         merge(copied)
     shutil.rmtree(copied / "00001-of-00003")
     shutil.copytree(copied / "00002-of-00003", copied / "00001-of-00003")
-    with pytest.raises(DataError, match=r"shard\.json: is of another shard; remove 00001-of"):
+    with pytest.raises(DataError, match=r"shard\.json: belongs to another shard; remove 00001-of"):
         merge(copied)
     shutil.rmtree(copied / "00001-of-00003")
     run(copied)
