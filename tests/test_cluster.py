@@ -173,7 +173,7 @@ def test_a_file_of_a_node_that_is_not_seen_here_is_refused(tmp_path, monkeypatch
 def test_a_node_of_another_version_or_disk_is_refused(tmp_path):
     message = _do_on_node(list, 1, str(tmp_path), "0.0.9")
     assert re.search(
-        r"ray: node \S+ has Parivox .*, and this is 0\.0\.9; install one", str(message)
+        r"ray: node \S+ has Parivox .*, but this machine has 0\.0\.9; install", str(message)
     )
     message = _do_on_node(list, 1, str(tmp_path / "gone"), pv.__version__)
     assert re.search(r"node \S+ does not see .*/gone \(No such file", str(message))

@@ -155,7 +155,7 @@ def test_a_state_holds_no_id_and_little_of_anyone(monitored, folder):
         ({"by": "gender+age"}, "was started with by='gender'"),
         ({"by": None}, "by names no grouping"),
         ({"limits": "fpr=0.1"}, "a stream has one limit, for the FNR of every group"),
-        ({"key": None}, "key: is missing"),
+        ({"key": None}, "missing option key"),
         ({"day": "someday"}, "day someday: is not a date"),
         ({"day": None}, "contains no date"),
         ({"state": "/no/such/folder/state"}, "file not found; check the path, or start a stream"),

@@ -523,7 +523,9 @@ def test_a_record_without_its_files_is_damaged(copied):
     with pytest.raises(DataError, match=r"shard\.json: is damaged; remove this file, and run"):
         merge(copied)
     (copied / "thresholds.json").write_text("{")
-    with pytest.raises(DataError, match=r"thresholds\.json: is damaged; remove it, and merge"):
+    with pytest.raises(
+        DataError, match=r"thresholds\.json: is damaged; remove this file, and merge"
+    ):
         merge(copied)
     (copied / "plan.json").write_text("{")
     with pytest.raises(DataError, match=r"plan\.json: is damaged; plan again in a new folder"):

@@ -114,7 +114,7 @@ def test_what_the_audit_lacks_is_told_with_the_mend(pair_charts, name):
         (
             "forest",
             {"groups": []},
-            "groups names none; leave it out for all of them, or choose from f",
+            "groups is empty; leave it out for all of them, or choose from f",
         ),
         ("det", {"systems": ["one", "tow"]}, r"systems 'tow' .* did you mean 'two'\?"),
         ("det", {"by": "group+nation", "panel": "nations"}, r"panel .* did you mean 'nation'\?"),
@@ -129,7 +129,7 @@ def test_what_the_audit_lacks_is_told_with_the_mend(pair_charts, name):
         ("over_fpr", {"alpha": 2}, "alpha is 2; give a weight of FPR between 0 and 1"),
         ("over_metrics", {"measure": "fdr"}, "'fdr' is not one of a single metric"),
         ("terms", {"measures": "garb"}, r"did you mean 'garbe'\?"),
-        ("boxes", {"width": 336}, r"as 3\.5 or 7"),
+        ("boxes", {"width": 336}, r"for example 3\.5 or 7"),
     ],
 )
 def test_what_is_not_there_is_refused_with_what_may_be_meant(pair_charts, name, asked, message):
@@ -429,7 +429,7 @@ def test_figures_stand_in_cells_that_have_room_for_them(small):
 
 
 def test_a_width_that_no_paper_has_is_refused():
-    with pytest.raises(ConfigError, match=r"as 3\.5 or 7"):
+    with pytest.raises(ConfigError, match=r"for example 3\.5 or 7"):
         charts.theme(for_page=False, width=336)
 
 
