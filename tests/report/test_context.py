@@ -63,7 +63,7 @@ def test_a_mapping_is_a_context_whose_hash_does_not_depend_on_its_order():
         ),
         (
             {"margin": "1.25"},
-            "margin is one text; write lines such as 'chosen_by: the product team'",
+            "margin is a single text; write lines such as 'chosen_by: the product team'",
         ),
         ({"purpose": ["a", "b"]}, "purpose is a list; write it as one text"),
         ({"purpose": {"a": "b"}}, "purpose is a mapping; write it as one text"),
