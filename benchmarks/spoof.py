@@ -43,7 +43,8 @@ def write_lists(folder: Path) -> dict[str, Path]:
     claimed = enrol.gather(draw.integers(0, enrol.len(), N_SPOOF))
     speaker = claimed.str.split("/").list.first()
     attack = draw.integers(0, N_ATTACKS, N_SPOOF)
-    middle, spread = bona_fide["score"].mean(), bona_fide["score"].std()
+    bona_fide_scores = bona_fide["score"].to_numpy()
+    middle, spread = float(bona_fide_scores.mean()), float(bona_fide_scores.std())
     spoof = pl.DataFrame(
         {
             "enrol": claimed,

@@ -112,7 +112,7 @@ class FullScoreList:
         words = shlex.split(verification_command)
         place = words.index(self.scores.word) + 1
         words[place:place] = ["--gallery", self.gallery.word]
-        rule = self.scores.findings.whose
+        rule = self.scores.findings.speaker_rule
         if rule is not None and rule.rule == "component" and "--utterances" not in words:
             words += ["--utterances", "{speaker}/**"]
         return shlex.join(words)
@@ -126,7 +126,7 @@ def enrolments_of_every_test(trials: InspectedTrials) -> list[str]:
     rows = trials.rows
     enrolments, tests = np.unique(rows.enrol), np.unique(rows.test)
     labels = trials.findings.labels
-    is_labelled = (labels is not None and labels.by != "speakers") or "score" not in (
+    is_labelled = (labels is not None and labels.source != "speakers") or "score" not in (
         trials.scan.columns
     )
     if is_labelled or min(enrolments.size, tests.size) < _MIN_PERSONS:
