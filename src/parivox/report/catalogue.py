@@ -502,6 +502,12 @@ _OTHER_CODES = {
     *ATTACK_SENTENCES,
     *SEARCH_SENTENCES,
     *PAPER_SENTENCES,
+    # what `parivox count` says of its files
+    "trials_as_counts",
+    "counts_of_numbered_speakers",
+    "counts_of_pseudonyms",
+    "counts_of_speaker_blocks",
+    "groups_of_few_blocks",
 }
 """Codes that no table of an audit has."""
 
@@ -519,7 +525,7 @@ def catalogue_lines() -> Iterator[str]:
 
 
 def other_lines() -> Iterator[str]:
-    """Yield the same for lists, systems, attacks and searches in reports, and `parivox papers`."""
+    """Yield the same for lists, systems, counts, attacks and searches in reports, and `parivox papers`."""
     yield from _sentence_lines(_OTHER_CODES)
 
 
