@@ -525,7 +525,7 @@ def catalogue_lines() -> Iterator[str]:
 
 
 def other_lines() -> Iterator[str]:
-    """Yield the same for lists, systems, counts, attacks and searches in reports, and `parivox papers`."""
+    """Yield the same for lists, systems, counts, attacks, searches and `parivox papers`."""
     yield from _sentence_lines(_OTHER_CODES)
 
 
