@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from parivox.data.trial_set import TrialSet
 
 TANDEM_COST, TANDEM_COST_RAW, MIN_TANDEM_COST = "tdcf", "tdcf_raw", "min_tdcf"
-TANDEM_ITEMS = (TANDEM_COST, TANDEM_COST_RAW, MIN_TANDEM_COST)
+TANDEM_ITEMS: tuple[str, ...] = (TANDEM_COST, TANDEM_COST_RAW, MIN_TANDEM_COST)
 """The normalised and the raw cost at the threshold of the countermeasure; the smallest one."""
 _DEFAULT_COST = COST_MODELS["asvspoof5"]
 _TARGET, _NONTARGET, _SPOOF = range(3)
