@@ -171,6 +171,7 @@ def test_every_format_has_its_row(format_lines):
 
 
 ROWS_BELOW_HEADERS = {
+    "tar_spk_anon": "E_1 E_01 spoof spoof A17 C01 track2\n",
     "delimited": "a/1,a/2,0.5,1\n",
     "asvspoof5-sasv": "anna u01 0.5 0.6 0.7\n",
     "asvspoof5-key": "anna u01 bonafide target\n",
@@ -183,7 +184,7 @@ def test_every_line_is_read_in_the_format_of_its_row(format_lines, tmp_path):
 
     for name, line in format_lines:
         if line:
-            below = ROWS_BELOW_HEADERS.get(name, "")
+            below = ROWS_BELOW_HEADERS.get(line.split()[0], ROWS_BELOW_HEADERS.get(name, ""))
             (tmp_path / "trials").write_text(f"{line}\n{below}", encoding="utf-8")
             scan_of_line = scan(
                 tmp_path / "trials", columns=RequestedColumns(), format=None, name="trials"
