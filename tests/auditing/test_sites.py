@@ -171,12 +171,12 @@ def test_a_group_that_one_site_withholds_is_in_no_tally(simulate, shared):
         (
             {"withhold": 0},
             {"site": "south", "withhold": 0},
-            r"north\.tally and .*south\.tally: were made with different keys, so speakers in both",
+            r"north\.tally and .*south\.tally: were made with different keys, so speakers who are in",
         ),
         (
             {"blocks": 2},
             {"site": "north", "blocks": 2},
-            r"north\.tally and .*south\.tally: have blocks of different speakers made with one key",
+            r"north\.tally and .*south\.tally: contain blocks of different speakers made with one",
         ),
         (
             {"withhold": 0},
@@ -219,7 +219,7 @@ def test_one_speaker_in_two_groups_is_refused(trials, speakers, shared):
     ]
     with pytest.raises(
         ConfigError,
-        match=r"has other groups by gender of speakers than .*; make all speaker counts with",
+        match=r"the groups by gender differ from those of .*; make all speaker counts with",
     ):
         pv.audit(files)
 
@@ -281,7 +281,7 @@ def _long(key, text):
 
 
 def test_a_key_that_is_not_there_is_told_how_to_make(trials, speakers, tmp_path):
-    with pytest.raises(ConfigError, match=r"file not found; .* make a random one with new_key"):
+    with pytest.raises(ConfigError, match=r"file not found; .* create a random key with new_key"):
         pv.count({"S": trials}, speakers=speakers, key=tmp_path / "none.key", blocks=2, **OPTIONS)
 
 
@@ -441,7 +441,7 @@ def test_nothing_withheld_gives_nothing_back(trials, speakers, shared):
 def test_a_damaged_record_of_what_was_counted_is_refused(trials, speakers, key, text):
     path = key("north")
     path.with_name("north.key.counted").write_text(text)
-    with pytest.raises(ConfigError, match=r"north\.key\.counted: is damaged"):
+    with pytest.raises(ConfigError, match=r"north\.key\.counted: is a damaged"):
         pv.count({"S": trials}, speakers=speakers, key=path, blocks=5, **OPTIONS)
 
 

@@ -388,8 +388,7 @@ def test_other_data_are_refused(bt4vt_data, tmp_path):
         (tmp_path / name).symlink_to(bt4vt_data / name)
     text = (bt4vt_data / "vox1_meta.csv").read_text()
     (tmp_path / "vox1_meta.csv").write_text(text.replace("Norway", "Sweden"))
-    message = r"vox1_meta.csv: differs from the file of bt4vt 1\.0\.1"
-    with pytest.raises(pv.DataError, match=message):
+    with pytest.raises(pv.DataError, match=r"vox1_meta.csv: differs from the file of bt4vt"):
         pv.papers.run("001", table="4", data=tmp_path)
 
 
