@@ -107,7 +107,7 @@ def test_systems_by_name_may_be_any_table(kind, scores, speakers):
     ],
 )
 def test_scores_without_ids_are_referred_to_metrics(without_ids, scores, speakers):
-    with pytest.raises(pv.DataError, match="scores and labels without ids go to"):
+    with pytest.raises(pv.DataError, match="scores and labels without ids"):
         pv.audit(without_ids(scores), speakers, by="gender")
 
 

@@ -171,7 +171,7 @@ def test_a_group_that_one_site_withholds_is_in_no_tally(simulate, shared):
         (
             {"withhold": 0},
             {"site": "south", "withhold": 0},
-            r"north\.tally and .*south\.tally: were made with different keys, so speakers who are in",
+            r"north\.tally and .*south\.tally: were made with different keys, so speakers",
         ),
         (
             {"blocks": 2},
