@@ -636,7 +636,9 @@ def test_systems_of_different_speakers_need_no_table_of_them(shown):
 
 def test_ids_that_tell_no_speaker_are_refused():
     trials = {"enrol": ["a1", "b1"], "test": ["a2", "a2"], "score": [1, 0], "d": ["x", "x"]}
-    with pytest.raises(DataError, match=r"3 of 3 utterance ids \('a1', 'a2', 'b1'\) do not contain"):
+    with pytest.raises(
+        DataError, match=r"3 of 3 utterance ids \('a1', 'a2', 'b1'\) do not contain"
+    ):
         pv.audit(trials, by="d")
 
 

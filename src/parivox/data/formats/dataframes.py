@@ -308,7 +308,7 @@ def _no_ids_error(array: Any, name: str) -> DataError:
     remedy = "give a dataframe, or a mapping from names of columns to arrays"
     if name != "speakers":
         remedy = (
-            f"{remedy} with ids of both sides; arrays of scores and labels without ids go to "
+            f"{remedy} with ids of both sides; give arrays of scores and labels without ids to "
             "pv.metrics(scores, labels, groups)"
         )
     msg = f"{name}: an array of type {type(array).__name__} has no column names"
