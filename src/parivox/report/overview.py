@@ -494,16 +494,10 @@ def _inconclusive_note(comparisons: Sequence[GroupComparison]) -> str:
         _REASON_TEXTS.get(comparison.reason_code, _OTHER_REASONS) for comparison in inconclusive
     )
     reasons = "; ".join(f"{reason} ({count_text(n)})" for reason, n in n_of_reason.most_common())
-    share = "the only comparison is"
+    share = "the only comparison"
     if len(comparisons) > 1:
-        verb = "is" if len(inconclusive) == 1 else "are"
-        share = (
-            f"{count_text(len(inconclusive))} of {count_text(len(comparisons))} comparisons {verb}"
-        )
-    return (
-        f"{share} inconclusive, which does not mean equivalent. Reasons (number of comparisons): "
-        f"{reasons}."
-    )
+        share = f"{count_text(len(inconclusive))} of {count_text(len(comparisons))} comparisons"
+    return f"{share}, which does not mean equivalent. Reasons (number of comparisons): {reasons}."
 
 
 def _is_pair(groups: Sequence[GroupResult], reference: str) -> bool:
