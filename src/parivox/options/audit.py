@@ -101,8 +101,8 @@ class ReadOptions(CommandOptions):
     )
     utterances: Any = option(
         INPUT_SECTION,
-        "utterance table with any attributes; the table names the speakers if ids do "
-        "not start with the speaker. Also a Kaldi data folder, or a pattern that [locates the "
+        "utterance table with any attributes; the table must name the speakers if the "
+        "utterance ids do not begin with the speaker id. Also a Kaldi data folder, or a pattern that [locates the "
         "speaker in the ids](bring-your-data.md#ids), such as `{speaker}-**`; one pattern per "
         "side, as in `enrol={speaker}-**` and `test=**/{speaker}_*`",
         is_common=True,

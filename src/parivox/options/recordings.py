@@ -127,7 +127,9 @@ class EmbedCommand(CommandOptions):
         "ge2e",
     )
     out: Any = option(
-        OUTPUT_SECTION, "folder for the embeddings; an existing folder is continued", metavar="DIR"
+        OUTPUT_SECTION,
+        "folder for the embeddings; if it exists, the run resumes from its contents",
+        metavar="DIR",
     )
     check: Any = option(
         OUTPUT_SECTION, "check that this folder is complete and unchanged", metavar="DIR"

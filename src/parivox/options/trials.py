@@ -431,8 +431,8 @@ class CrossOptions(BuildOptions):
 
     trials: int | None = option(
         SAMPLING_SECTION,
-        "total number of nontarget trials, divided among the pairs of groups. This option, "
-        "`--per-cell` or `--complete` is required",
+        "total number of nontarget trials, divided among the pairs of groups. One of this "
+        "option, `--per-cell` and `--complete` is required",
         Number,
         **_COUNT_BOUNDS,
     )

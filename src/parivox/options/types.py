@@ -163,9 +163,10 @@ class PlannedAuditOptions(OtherAuditOptions, total=False):
     trials: TableSource | None
     """separate trial list with labels, joined on the pair of ids (never on line order)"""
     utterances: UtteranceSource | None
-    """utterance table with any attributes; the table names the speakers if ids do not start with
-    the speaker. Also a Kaldi data folder, or a pattern that locates the speaker in the ids, such as
-    {speaker}-**; one pattern per side, as in enrol={speaker}-** and test=**/{speaker}_*"""
+    """utterance table with any attributes; the table must name the speakers if the utterance ids do
+    not begin with the speaker id. Also a Kaldi data folder, or a pattern that locates the speaker
+    in the ids, such as {speaker}-**; one pattern per side, as in enrol={speaker}-** and
+    test=**/{speaker}_*"""
     groups: DocumentSource | None
     """groups file (YAML): which values form which groups, and what to compare"""
     operating_points: Sequence[str] | str | None
@@ -188,9 +189,10 @@ class OtherCountOptions(TypedDict, total=False):
     trials: TableSource | None
     """separate trial list with labels, joined on the pair of ids (never on line order)"""
     utterances: UtteranceSource | None
-    """utterance table with any attributes; the table names the speakers if ids do not start with
-    the speaker. Also a Kaldi data folder, or a pattern that locates the speaker in the ids, such as
-    {speaker}-**; one pattern per side, as in enrol={speaker}-** and test=**/{speaker}_*"""
+    """utterance table with any attributes; the table must name the speakers if the utterance ids do
+    not begin with the speaker id. Also a Kaldi data folder, or a pattern that locates the speaker
+    in the ids, such as {speaker}-**; one pattern per side, as in enrol={speaker}-** and
+    test=**/{speaker}_*"""
     models: TableSource | None
     """model table: one row per recording, with the model, its speaker and the recording, for
     enrolments made of several recordings"""

@@ -163,7 +163,7 @@ SENTENCES: dict[str, SentenceTemplate] = {
     "interval_may_be_short": SentenceTemplate("the interval may be too narrow"),
     "upper_limit_only": SentenceTemplate("upper limit only"),
     "few_speakers_for_rare_kinds": SentenceTemplate(
-        "{speakers} speakers are too few to exclude that a rare kind of speaker has many errors",
+        "{speakers} speakers are too few to rule out a rare kind of speaker with many errors",
         {"speakers": 12},
     ),
     "threshold_varies": SentenceTemplate(
