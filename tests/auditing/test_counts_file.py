@@ -519,7 +519,7 @@ def test_what_joining_rows_by_score_would_tell_is_refused_and_the_mend_tells_not
     rare, by, step
 ):
     trials, n, people = rare
-    with pytest.raises(pv.ConfigError, match="from rows with rare values") as caught:
+    with pytest.raises(pv.ConfigError, match="by joining rows with rare scores") as caught:
         pv.count(trials, speakers=people, by=by, step=step)
     width = re.search(r"step[ =]([\d.]+)", str(caught.value))[1]
     counts = pv.count(trials, speakers=people, by=by, step=width)
@@ -661,7 +661,9 @@ def test_the_same_trials_in_two_files_of_one_name_are_told_by_their_paths(trials
 
 def test_counts_beside_scores_are_refused(trials, people, tmp_path):
     (path,) = counted([trials], tmp_path, speakers=people, by="gender")
-    with pytest.raises(pv.ConfigError, match="convert all files with parivox count first"):
+    with pytest.raises(
+        pv.ConfigError, match="count the trials of the other source with parivox count first"
+    ):
         pv.audit({"A": path, "B": trials})
 
 

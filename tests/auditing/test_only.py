@@ -59,7 +59,7 @@ def test_both_sides_must_have_the_value_of_a_speaker(trials, speakers):
     ("only", "sentence"),
     [
         ("gender", "only='gender' is not ATTRIBUTE=VALUE"),
-        ("gender=x", "only='gender=x': available: f, m"),
+        ("gender=x", "only='gender=x': value not found; available: f, m"),
         ("colour=red", "colour"),
         (
             ["gender=f", "nation=USA", "same:gender=different"],

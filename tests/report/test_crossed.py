@@ -57,7 +57,7 @@ def test_an_attribute_that_was_not_audited_by_itself_has_no_margin():
         )
         crosstab = crosstabs(audit, {**heading, "within": ""}, "eer")[0]
         down, *across = crosstab.columns
-        lacking = {note.split()[3].rstrip(",") for note in crosstab.notes}
+        lacking = {note.split()[5].rstrip(",") for note in crosstab.notes}
         assert lacking == {"kind", "age"} - set(attributes)
         assert (
             (crosstab.rows[-1][0].text == "all")

@@ -46,7 +46,7 @@ def in_terminal(audit):
     out = io.StringIO()
     for renderable in (every_table(audit), summary(audit)):
         Console(file=out, width=120, highlight=False).print(renderable)
-    return out.getvalue()
+    return " ".join(out.getvalue().split())  # wrapped lines as one
 
 
 def in_workbook(audit):

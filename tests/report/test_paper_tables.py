@@ -97,7 +97,7 @@ def test_a_table_file_has_the_table_that_is_asked_for(audit, tmp_path):
     [
         (["--format", "latex", "--table", "rate"], "'rate' is not known; did you mean"),
         (["--out", "x.html", "--table", "rates"], "leave it out"),
-        (["--format", "metrics", "--table", "rates"], "not of metrics; leave it out"),
+        (["--format", "metrics", "--table", "rates"], "not to metrics; leave it out"),
         (["--figures", "figures", "--table", "rates"], "leave it out"),
     ],
 )

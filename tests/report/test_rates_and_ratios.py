@@ -64,10 +64,10 @@ def test_ratios_without_intervals_are_to_the_first_reference(audited):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"group": "w"}, r"group='w': no row has it; available: .*f, m"),
-        ({"metric": "frr"}, r"metric='frr': no row has it; did you mean 'fpr' or 'fnr'\?"),
+        ({"group": "w"}, r"group='w': no row has this value; available: .*f, m"),
+        ({"metric": "frr"}, r"metric='frr': no row has this value; did you mean 'fpr' or 'fnr'\?"),
         ({"operating_point": "fpr=0.5"}, r"did you mean 'fpr=0\.05'\?"),
-        ({"reference": "m"}, r"reference='m': no row has it; available: others, pooled"),
+        ({"reference": "m"}, r"reference='m': no row has this value; available: others, pooled"),
     ],
 )
 def test_names_that_an_audit_lacks_are_refused_with_the_nearest(arguments, message, audit):

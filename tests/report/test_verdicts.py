@@ -77,7 +77,7 @@ def test_opposite_directions_are_one_sentence(material, printed):
         replicates=50,
     )
     (row,) = audit.verdicts.subset(group="m", metric="fpr+fnr").rows()
-    assert finding_text(row) == "fewer false accepts, more false rejects"
+    assert finding_text(row) == "fewer false accepts; more false rejects"
     assert re.search(
         r"m fewer false accepts \(FPR .*?\), more false rejects \(FNR ", flat(printed(audit))
     )

@@ -173,7 +173,7 @@ def named_counts_files(scores: Any) -> NamedFiles | None:
             hint = "copy or create the file again"
             raise DataError(msg, hint)
         msg = f"{os.fspath(counts_files[0])}: contains counts, but {other_name} does not"
-        hint = f"count {other_name} with parivox count first"
+        hint = "count the trials of the other source with parivox count first"
         raise ConfigError(msg, hint)
     return named_sources
 
