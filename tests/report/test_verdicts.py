@@ -79,7 +79,7 @@ def test_opposite_directions_are_one_sentence(material, printed):
     (row,) = audit.verdicts.subset(group="m", metric="fpr+fnr").rows()
     assert finding_text(row) == "fewer false accepts; more false rejects"
     assert re.search(
-        r"m fewer false accepts \(FPR .*?\), more false rejects \(FNR ", flat(printed(audit))
+        r"m fewer false accepts \(FPR .*?\); more false rejects \(FNR ", flat(printed(audit))
     )
 
 

@@ -104,7 +104,8 @@ class ReadOptions(CommandOptions):
         "utterance table with any attributes; the table must name the speakers if the "
         "utterance ids do not begin with the speaker id. Also a Kaldi data folder, or a "
         "pattern that [locates the speaker in the ids](bring-your-data.md#ids), such as "
-        "`{speaker}-**`; one pattern per side, as in `enrol={speaker}-**` and `test=**/{speaker}_*`",
+        "`{speaker}-**`; one pattern per side, as in `enrol={speaker}-**` and "
+        "`test=**/{speaker}_*`",
         is_common=True,
         is_repeatable=True,
         parser=one_or_several,

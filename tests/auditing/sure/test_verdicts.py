@@ -50,10 +50,10 @@ def test_a_group_with_more_errors_is_worse_and_one_with_fewer_better(clear):
 
 def test_opposite_directions_stand_in_one_sentence(clear):
     assert finding_text(verdict(clear, "b", "fpr+fnr")) == (
-        "more false accepts, fewer false rejects"
+        "more false accepts; fewer false rejects"
     )
     assert finding_text(verdict(clear, "a", "fpr+fnr")) == (
-        "fewer false accepts, more false rejects"
+        "fewer false accepts; more false rejects"
     )
     assert {verdict(clear, group, "fpr+fnr")["verdict"] for group in "ab"} == {"differs"}
 
