@@ -261,7 +261,7 @@ def contradicted(rows):
 def test_a_decision_that_its_score_contradicts_is_refused(bank, audit_of):
     rows, at = contradicted(bank.scored)
     row = rows[at - 1]
-    pair = rf"\({row['enrol']}, {row['test']}\) is 'accept' with score '?{row['score']}'?"
+    pair = rf"\({row['enrol']}, {row['test']}\) is 'accept', but has score {row['score']} "
     with pytest.raises(DataError, match=rf"row {at}, column 'decision': {pair}"):
         audit_of(rows, "decision", "threshold", by="gender")
 

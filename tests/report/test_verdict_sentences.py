@@ -22,10 +22,10 @@ def joint(fpr, fnr):
 @pytest.mark.parametrize(
     ("fpr", "fnr", "text"),
     [
-        ("worse", "better", "more false accepts, fewer false rejects"),
+        ("worse", "better", "more false accepts; fewer false rejects"),
         ("worse", "worse", "more false accepts and more false rejects"),
         ("inconclusive", "worse", "more false rejects; false accepts inconclusive"),
-        ("equivalent", "better", "false accepts equivalent, fewer false rejects"),
+        ("equivalent", "better", "false accepts equivalent; fewer false rejects"),
     ],
 )
 def test_both_directions_stand_in_one_sentence(fpr, fnr, text):

@@ -338,7 +338,7 @@ def _check_rates_suffice(options: AuditOptions, reason: str) -> None:
     """Refuse options that need intervals where there are rates only."""
     flags = interval_flags(options)
     if flags:
-        words = "too few speakers are in each group"
+        words = "each group has too few speakers"
         if reason == CROSSED_GALLERIES:
             words = "some speakers are searched in several galleries"
         msg = f"{flags[0]} needs intervals, but these searches have only rates: {words}"

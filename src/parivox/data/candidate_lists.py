@@ -410,7 +410,7 @@ def _known_speakers(names: pl.Series, nobody: Collection[str]) -> pl.Series:
 def _not_enrolled_error(cell: str, name: str, gallery: Gallery, remedy: str) -> DataError:
     """Return the error that a person on a list is not enrolled, with what helps besides."""
     msg = f"{cell}: {name!r} is not in the gallery ({gallery.source})"
-    hint = f"add the person there, or {remedy}"
+    hint = f"add the person to the gallery, or {remedy}"
     return DataError(msg, hint)
 
 
@@ -497,7 +497,7 @@ def _scored_pairs(scanned: Scan, gallery: Gallery, *, are_distances: bool) -> pl
     if (person < 0).any():
         first = int(np.flatnonzero(person < 0)[0])
         cell = scanned.location(rows["row"][first], "enrol")
-        remedy = "name the models in its column model"
+        remedy = "name the models in its column 'model'"
         raise _not_enrolled_error(cell, rows["enrol"][first], gallery, remedy)
     return rows.with_columns(
         score=-score if are_distances else score, person=pl.Series(person, dtype=pl.Int64)

@@ -416,8 +416,10 @@ class AttributeLookup:
             f"{value!r} by {places[level]}" for value, level in zip(value_pair, levels, strict=True)
         )
         choices = " or ".join(f"{level}.{attribute.name}" for level in levels)
-        msg = f"{self.option} {attribute.name!r}: is {meanings} for one side of the same trial"
-        hint = f"say which is meant, {choices}"
+        msg = (
+            f"{self.option} {attribute.name!r}: has two values for one side of a trial, {meanings}"
+        )
+        hint = f"choose {choices}"
         raise ConfigError(msg, hint)
 
     def _places(self, attribute: Attribute) -> dict[str, str]:
@@ -450,7 +452,7 @@ class AttributeLookup:
         if not remedy.startswith("did") and not self.speakers.provenance:
             remedy = "add the speaker table that contains it, with --speakers FILE"
             if self.table is not None and self.table.provenance.get("format") == "kaldi":
-                remedy += ", as which Kaldi's folder may be given again"
+                remedy += "; the Kaldi folder can also be given there"
         msg = f"{self.option}: {problem} {shown_as!r} (searched {file_names})"
         return ConfigError(msg, remedy)
 

@@ -801,7 +801,7 @@ def _pair_eer_lines(
     if ratio_row["p"] <= level:
         yield EerLine("the harder group", words, is_shown=True)
     else:
-        yield EerLine("the harder group", f"inconclusive; {words}")
+        yield EerLine("the harder group", f"inconclusive: {words}")
     yield from (EerLine(row["group"], _eer_text(row)) for row in pair)
 
 
