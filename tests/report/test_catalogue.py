@@ -169,6 +169,8 @@ LATER = {
     "failures_not_given",
     "few_speakers_decide_slope",
     "few_speakers_for_rare_kinds",
+    "no_trials_of_attack",
+    "no_common_threshold",
     "few_trials_a_speaker",
     "fewer_than_three_groups_judged_in_both",
     "fewer_than_two_groups_with_errors",

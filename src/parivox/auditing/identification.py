@@ -294,7 +294,7 @@ def _check_utterances(utterances: Utterances, lists: Mapping[tuple[str, str], Se
         msg = "--utterances: the table names only speakers, whom the searches name already"
         hint = "leave out --utterances, or add attributes of the recordings"
         raise ConfigError(msg, hint)
-    if isinstance(utterances, SpeakerPattern):
+    if isinstance(utterances, SpeakerPattern) or not has_attributes:
         return
     probes = {probe for searches in lists.values() for probe in searches.ids}
     is_probe = utterances.table["utterance"].is_in([*probes])

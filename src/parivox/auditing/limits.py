@@ -23,6 +23,7 @@ from parivox.core.intervals import NOTE_NO_TEST_SPEAKER
 from parivox.core.key_sums import sum_by_key
 from parivox.core.measures import ALL_RATES
 from parivox.core.verdict import meets_limit
+from parivox.data.requested_groupings import POOLED
 from parivox.facts import Fact, fact
 from parivox.options.limits import FAILURE_METRICS, RATIO_METRICS
 
@@ -96,15 +97,13 @@ def add_limit_rows(
             )
 
 
-def attack_limits(
-    limits: Sequence[Limit], attacks: Sequence[str], groupings: Sequence[Grouping]
-) -> list[Limit]:
-    """Return the limits of the SFAR of one attack: a name that is no group, but an attack."""
-    groups = {group for grouping in groupings for group in grouping.groups}
+def attack_limits(limits: Sequence[Limit], groupings: Sequence[Grouping]) -> list[Limit]:
+    """Return the limits of the SFAR of one attack: a name that is no group is that of an attack."""
+    groups = {group for grouping in groupings for group in grouping.groups} | {POOLED}
     return [
         limit
         for limit in limits
-        if limit.metric == "sfar" and limit.group in attacks and limit.group not in groups
+        if limit.metric == "sfar" and limit.group and limit.group not in groups
     ]
 
 
@@ -112,22 +111,24 @@ def add_attack_limit_rows(
     rows: TableBuilder,
     audit_keys: Mapping[str, Any],
     group_names: Sequence[str],
-    group_attacks: GroupAttacks,
+    group_attacks: GroupAttacks | None,
+    limits: Sequence[Limit],
     located_points: Sequence[LocatedPoint],
     options: Options,
 ) -> None:
-    """Add each limit of one attack, of every group and, last, of the pooled row."""
-    for limit in options.limits:
-        errors = group_attacks.errors_of_attacks.get(limit.group)
-        if errors is None or limit.metric != "sfar":
-            continue
-        interval = attack_interval(errors, _pooled(errors), options)
+    """Add each limit of one attack, of every group and, last, of the pooled row.
+
+    Without trials of the attack, whether the limit is met is inconclusive.
+    """
+    for limit in limits:
+        errors = None if group_attacks is None else group_attacks.errors_of_attacks.get(limit.group)
+        interval = None if errors is None else attack_interval(errors, _pooled(errors), options)
         for i, located in enumerate(located_points):
-            value, low, high = (
-                np.full(len(group_names), np.nan) if located.reason else numbers[i]
-                for numbers in (interval.rate, interval.low, interval.high)
-            )
-            reasons = np.where(np.isnan(value), NO_TRIALS["sfar"], interval.note[i])
+            value = low = high = np.full(len(group_names), np.nan)
+            reasons = np.full(len(group_names), "no_trials_of_attack", dtype=object)
+            if interval is not None and not located.reason:
+                value, low, high = interval.rate[i], interval.low[i], interval.high[i]
+                reasons = np.where(np.isnan(value), reasons, interval.note[i])
             if located.reason:
                 reasons = np.full(len(group_names), located.reason, dtype=object)
             rows.add(

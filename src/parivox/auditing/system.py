@@ -104,8 +104,10 @@ class System:
     def attacks(self) -> dict[tuple[str, str], GroupAttacks]:
         """Spoof trials by attack, by grouping and stratum; empty if no attack is known."""
         groupings, within = self.design.groupings, self.design.within
-        limits = attack_limits(self.design.options.limits, self.trials.attacks, groupings)
-        limited_attacks = dict.fromkeys(limit.group for limit in limits)
+        limits = attack_limits(self.design.options.limits, groupings)
+        limited_attacks = dict.fromkeys(
+            limit.group for limit in limits if limit.group in self.trials.attacks
+        )
         return count_attacks(self.trials, groupings, self.points.located, within, limited_attacks)
 
     @property

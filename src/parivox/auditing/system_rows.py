@@ -25,6 +25,7 @@ from parivox.auditing.limits import (
     add_attack_limit_rows,
     add_error_burden_rows,
     add_limit_rows,
+    attack_limits,
 )
 from parivox.auditing.meta import add_meta_rows, add_sweep_rows
 from parivox.auditing.operating_points import DEPLOYED, NO_TRIALS, SAME_TRIALS, locate_points
@@ -175,9 +176,16 @@ def _add_measures(
     limits = (tables["limits"], key_columns, metrics.cell_names, points.located)
     add_limit_rows(*limits, ratios, metrics.estimates, uncertainty, options)
     add_error_burden_rows(*limits, uncertainty, options)
-    if group_attacks is not None and is_usual:
-        attack_rows = (tables["limits"], key_columns, metrics.cell_names, group_attacks)
-        add_attack_limit_rows(*attack_rows, points.located, options)
+    if is_usual:
+        add_attack_limit_rows(
+            tables["limits"],
+            key_columns,
+            metrics.cell_names,
+            group_attacks,
+            attack_limits(options.limits, system.design.groupings),
+            points.located,
+            options,
+        )
 
 
 def _add_standardised_rows(groups_table: TableBuilder, system: System) -> None:

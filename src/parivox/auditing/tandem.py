@@ -49,7 +49,7 @@ def add_tandem_rows(
     thresholds = [point.threshold for point in points if not np.isnan(point.threshold)]
     values, reason = dict.fromkeys(TANDEM_ITEMS, np.nan), ""
     if not thresholds:
-        reason = points[0].reason
+        reason = points[0].reason or "no_common_threshold"
     else:
         values, reason = _costs(trials, thresholds[0], cost)
     for item, value in values.items():
@@ -71,12 +71,14 @@ def _costs(trials: TrialSet, threshold: float, cost: CostModel) -> tuple[dict[st
     scores: list[FloatArray] = []
     classes = []
     for partition in trials.partitions():
-        used = partition.without_conflicts()
-        trial_class = np.where(used.target, _TARGET, np.where(used.spoof, _SPOOF, _NONTARGET))
-        is_accepted = used.extra_columns[VERIFICATION_SCORE] >= threshold
+        valid_trials = partition.without_conflicts()
+        trial_class = np.where(
+            valid_trials.target, _TARGET, np.where(valid_trials.spoof, _SPOOF, _NONTARGET)
+        )
+        is_accepted = valid_trials.extra_columns[VERIFICATION_SCORE] >= threshold
         n_trials += np.bincount(trial_class, minlength=3)
         n_accepted += np.bincount(trial_class[is_accepted], minlength=3)
-        scores.append(used.extra_columns[COUNTERMEASURE_SCORE])
+        scores.append(valid_trials.extra_columns[COUNTERMEASURE_SCORE])
         classes.append(trial_class)
     undefined = dict.fromkeys(TANDEM_ITEMS, np.nan)
     for class_index, metric in enumerate(("fnr", "fpr", "sfar")):

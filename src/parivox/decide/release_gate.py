@@ -231,7 +231,11 @@ def gate(
     }
     if any(condition.rate == "sfar" for condition in rules.conditions):
         record["attacks"] = judged_audit.record.get("attacks", [])
-    if judge.attacks_of_releases:
+    compares_spoof_accepts = any(
+        condition.rate == "sfar" and condition.reference == BASELINE
+        for condition in rules.conditions
+    )
+    if judge.attacks_of_releases and compares_spoof_accepts:
         record["attacks_of_releases"] = judge.attacks_of_releases
     return Gate(**{name: builder.table() for name, builder in builders.items()}, record=record)
 

@@ -97,6 +97,8 @@ SENTENCES: dict[str, SentenceTemplate] = {
     "no_target_trials": SentenceTemplate("no target trials"),
     "no_nontarget_trials": SentenceTemplate("no nontarget trials"),
     "no_spoof_trials": SentenceTemplate("no spoof trials"),
+    "no_trials_of_attack": SentenceTemplate("no spoof trials of this attack"),
+    "no_common_threshold": SentenceTemplate("no threshold is common to all trials"),
     "verification_costs_more_than_rejecting_all": SentenceTemplate(
         "the verification system alone costs more than rejecting every trial"
     ),

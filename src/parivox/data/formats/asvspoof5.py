@@ -123,7 +123,9 @@ def _scan_key(content: SourceBytes, columns: RequestedColumns) -> Scan:
         for all_rows, (_, all_labels) in zip(scan.chunks(), table.chunks(positions), strict=True):
             chunk, labels = all_rows, all_labels
             if has_tracks:
-                is_trial = all_labels["track"].str.strip_chars() != _NO_TRIAL
+                is_trial = (all_labels["track"].str.strip_chars() != _NO_TRIAL).fill_null(
+                    value=True
+                )
                 chunk, labels = all_rows.select(is_trial), all_labels.filter(is_trial)
             is_spoof = [labels[name].str.strip_chars() == "spoof" for name in ("asv", "cm")]
             contradictory = (is_spoof[0] != is_spoof[1]).arg_true()

@@ -128,7 +128,7 @@ def inspect_files(
         command = (_two_class_command(tables) if not trials else "") or command
         command = search_command(readable_sources) or command
         if full_list is not None:
-            command = full_list.command(command)
+            command = full_list.command(command, readable_sources)
     files = tuple(
         replace(
             findings,

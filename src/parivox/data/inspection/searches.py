@@ -97,7 +97,7 @@ class FullScoreList:
     def from_sources(cls, sources: Sequence[NamedSource]) -> FullScoreList | None:
         """Return the first one whose persons a table names in a column of persons."""
         tables = [source for source in sources if isinstance(source.inspected, InspectedTable)]
-        gallery = next((source for source in tables if _has_persons(source)), None)
+        gallery = next((source for source in tables if _is_one_gallery(source)), None)
         for source in sources:
             trials = source.inspected
             if gallery is None or not isinstance(trials, InspectedTrials):
@@ -107,13 +107,28 @@ class FullScoreList:
                 return cls(source, gallery)
         return None
 
-    def command(self, verification_command: str) -> str:
-        """Return the audit of identification for a command that audits verification."""
-        words = shlex.split(verification_command)
-        place = words.index(self.scores.word) + 1
-        words[place:place] = ["--gallery", self.gallery.word]
-        rule = self.scores.findings.speaker_rule
-        if rule is not None and rule.rule == "component" and "--utterances" not in words:
+    def command(self, next_command: str, sources: Sequence[NamedSource]) -> str:
+        """Return the audit of identification for a command that audits these scores.
+
+        Any other command, such as that of candidate lists beside them, stays as it is.
+        """
+        words = shlex.split(next_command)
+        if self.scores.word not in words or "--gallery" in words:
+            return next_command
+        # audits with a gallery have neither LLRs nor lists of pairs beside the full one
+        unusable_words = {"--llr"} | {
+            source.word
+            for source in sources
+            if isinstance(source.inspected, InspectedTrials)
+            and source is not self.scores
+            and not enrolments_of_every_test(source.inspected)
+        }
+        words = [word for word in words if word not in unusable_words]
+        position = words.index(self.scores.word) + 1
+        words[position:position] = ["--gallery", self.gallery.word]
+        speaker_rule = self.scores.findings.speaker_rule
+        is_component = speaker_rule is not None and speaker_rule.rule == "component"
+        if is_component and "--utterances" not in words:
             words += ["--utterances", "{speaker}/**"]
         return shlex.join(words)
 
@@ -176,6 +191,12 @@ def with_search_findings(sources: Sequence[NamedSource]) -> Iterator[FileFinding
 def _has_persons(source: NamedSource) -> bool:
     assert isinstance(source.inspected, InspectedTable)
     return PERSON_NAMES[0] in map(plain_name, source.inspected.columns)
+
+
+def _is_one_gallery(source: NamedSource) -> bool:
+    """Return whether a table has a column of persons, and none of several galleries."""
+    assert isinstance(source.inspected, InspectedTable)
+    return _has_persons(source) and "gallery" not in map(plain_name, source.inspected.columns)
 
 
 def _persons(source: NamedSource) -> list[str]:

@@ -156,8 +156,9 @@ def _points_sentence(audit: Audit, subject: Subject) -> str:
 
 
 def _rate_names(audit: Audit) -> list[str]:
-    """Return the error rates of an audit, false rejects last."""
-    return sorted(error_types(audit), key=lambda metric: metric.startswith("fn"))
+    """Return the error rates that curves show, false rejects last."""
+    metrics = [metric for metric in error_types(audit) if metric != "sfar" or len(audit.spoof_bins)]
+    return sorted(metrics, key=lambda metric: metric.startswith("fn"))
 
 
 def _condition_text(audit: Audit) -> str:
@@ -169,7 +170,7 @@ def _kinds_text(audit: Audit, shades: str) -> str:
     """Return what panels and shades show; curves of identification have no shades."""
     if is_identification(audit):
         return "FNIR is that at the rank of the audit. "
-    return shades + (_SPOOF_GUIDE if "sfar" in error_types(audit) else "")
+    return shades + (_SPOOF_GUIDE if len(audit.spoof_bins) else "")
 
 
 def _curve_kinds(subject_curves: ErrorCurves, panel_name: str) -> Iterator[tuple[ErrorCurves, str]]:

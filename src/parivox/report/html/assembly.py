@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from parivox.core.measures import RATES
 from parivox.errors import ConfigError, printable
 from parivox.report.audit_queries import (
+    POOLED,
     check_speaker_ids,
     error_types,
     system_label,
@@ -161,13 +162,12 @@ def _with_gender_codes(audit: Audit, grouping: str) -> str:
     if grouping.casefold() not in _GENDER_ATTRIBUTES:
         return grouping
     groups = {str(row["group"]) for row in audit.groups.subset(grouping=grouping).rows()}
-    meanings = [
-        f"{group}: {meaning}"
-        for code, meaning in _GENDER_CODES.items()
-        for group in sorted(groups)
-        if group.casefold() == code
-    ]
-    return f"{grouping} ({', '.join(meanings)})" if meanings else grouping
+    group_of_code = {group.casefold(): group for group in groups - {POOLED}}
+    # other codes show another language, in which m may stand for mujer
+    if group_of_code.keys() != _GENDER_CODES.keys():
+        return grouping
+    meanings = [f"{group_of_code[code]}: {meaning}" for code, meaning in _GENDER_CODES.items()]
+    return f"{grouping} ({', '.join(meanings)})"
 
 
 def _identification_report(audit: Audit, title: str | None, context: Context | None) -> str:

@@ -287,7 +287,8 @@ def tandem_costs(audit: Audit, filters: Row) -> Iterator[Sheet]:
     table_filters = {name: filters[name] for name in ("system", "list")}
     table = audit.data.subset(**table_filters, source=CASCADE_SOURCE)
     rows = {row["item"]: row for row in table.rows() if row["item"] in TANDEM_ITEMS}
-    if not rows:  # an audit of before, or without a countermeasure
+    # an audit of before, one without a countermeasure, or one without spoof trials
+    if not rows or "sfar" not in error_types(audit):
         return
     costs = [
         Cell(_cost(rows[item]["value"]), reason=note_text(rows[item])) for item in TANDEM_ITEMS
