@@ -786,12 +786,30 @@ def test_a_full_score_list_is_proposed_as_identification(tmp_path):
     assert "enrolled persons with --gallery" not in str(inspection)
     alone = pv.inspect(scores, people)
     assert alone.next == f"{audit} --speakers {people} --by gender"
-    (warning,) = (odd for odd in alone.files[0].odd if odd.note == "gallery_makes_identification")
+    (warning,) = (
+        warning
+        for warning in alone.files[0].warnings
+        if warning.note == "gallery_makes_identification"
+    )
     assert warning.count == 3
     lines = scores.read_text().splitlines()
     scores.write_text("\n".join(lines[:-1]) + "\n")  # a pair is missing
-    assert not any(odd.note for odd in pv.inspect(scores, people).files[0].odd)
+    assert not any(warning.note for warning in pv.inspect(scores, people).files[0].warnings)
     scores.write_text(
         "\n".join(f"{line},{'label' if i == 0 else i % 2}" for i, line in enumerate(lines)) + "\n"
     )
-    assert not any("gallery" in odd.note for odd in pv.inspect(scores, people).files[0].odd)
+    assert not any(
+        "gallery" in warning.note for warning in pv.inspect(scores, people).files[0].warnings
+    )
+
+
+def test_a_full_score_list_beside_other_searches_is_no_fault(tmp_path):
+    scores, persons, people = full_score_list(tmp_path)
+    candidates = tmp_path / "candidates.csv"
+    candidates.write_text("search,candidate,score,speaker\np1,anna,2,anna\np4,ben,1,dee\n")
+    assert "--gallery" in pv.inspect(candidates, scores, persons).next
+    other_scores = tmp_path / "pairs.csv"
+    other_scores.write_text("enrol,test,score,label\nanna,p1,1,1\nben,p1,0,0\n")
+    assert str(other_scores) not in pv.inspect(scores, other_scores, persons, people).next
+    persons.write_text("person,gallery\nanna,1\nben,1\ncai,1\n")
+    assert "--gallery" not in pv.inspect(scores, persons, people).next

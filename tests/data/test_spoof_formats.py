@@ -246,6 +246,10 @@ def test_the_full_key_of_asvspoof5_has_attacks_and_leaves_dummies_out(tmp_path):
     )
     with pytest.raises(DataError, match="row 6: cm-label is 'spoof' and asv-label 'target'"):
         read(scores, **options)
+    # in a table with tabs, a cell may be empty
+    text = FULL_KEY.replace("spoof A28 C05 track2", "spoof A28 C05 ").replace(" ", "\t")
+    (tmp_path / "key.txt").write_text(text)
+    assert read(scores, **options).n_trials == len(labels)
 
 
 def test_the_table_of_recordings_of_asvspoof5_tells_speakers_and_their_gender(tmp_path):

@@ -325,15 +325,17 @@ def condition_columns(
             limit=maximum,
             **sample_options,
         )
-    speakers_to_pass = speakers_needed(
-        1.0,
-        rate,
-        trials_per_speaker,
-        icc,
-        confidence=pass_confidence,
-        limit=limit,
-        **sample_options,
-    )
+    speakers_to_pass: Any = np.nan  # a group whose rate is above the limit never passes
+    if limit >= 1:
+        speakers_to_pass = speakers_needed(
+            1.0,
+            rate,
+            trials_per_speaker,
+            icc,
+            confidence=pass_confidence,
+            limit=limit,
+            **sample_options,
+        )
     return {
         "condition": condition.name,
         "groups": len(groups.names),

@@ -349,6 +349,20 @@ def test_a_plan_says_how_many_speakers_each_condition_needs(audit, capsys):
     assert "–: no number of speakers is enough." in capsys.readouterr().out
 
 
+def test_no_number_of_speakers_passes_a_limit_below_the_rate_of_the_pilot(audit):
+    (pooled,) = audit.groups.subset(
+        group="pooled", metric="fnr", operating_point=audit.groups.rows()[0]["operating_point"]
+    ).rows()[:1]
+    limits = {"below": pooled["value"] / 4, "above": min(2 * pooled["value"], 0.99)}
+    rows = {}
+    for name, limit in limits.items():
+        asked = policy(condition(name, **{"at-most": str(round(limit, 6))}))
+        (rows[name], *_) = pv.plan(audit, policy=asked).conditions.rows()
+    assert rows["below"]["speakers_to_pass"] is None
+    assert rows["below"]["reason"] == "no_number_suffices"
+    assert rows["above"]["speakers_to_pass"] > 1
+
+
 def test_summaries_are_well_formed_and_say_the_same(audit):
     name = "a|b <script> & ]]> \x1b"
     accepted = {
