@@ -100,7 +100,7 @@ def test_9_the_ratio_of_each_group_is_one_row(audit):
 
 
 def test_10_arrays_without_ids_go_to_metrics(trials, people):
-    with pytest.raises(pv.DataError, match=r"go to pv\.metrics\(scores, labels, groups\)"):
+    with pytest.raises(pv.DataError, match=r"without ids to pv\.metrics\(scores, labels, groups\)"):
         pv.audit(trials.score.to_numpy(), people, by="gender")
     metrics = pv.metrics(trials.score.to_numpy(), trials.label.to_numpy())
     assert metrics.value("eer") == pytest.approx(float(pv.eer(trials.score, trials.label)))

@@ -161,11 +161,11 @@ def test_a_cluster_without_what_is_needed_is_said_after_a_while():
 def test_a_file_of_a_node_that_is_not_seen_here_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("parivox.runtime.cluster.MAX_WAIT_S", 0.2)
     with pytest.raises(
-        ConfigError, match=r"was written by a node, but does not exist .*; name a fold"
+        ConfigError, match=r"was written by a node, but its content is not visible .*; name a fold"
     ):
         _wait_for_files({str(tmp_path / "gone.npy"): "0" * 64})
     (tmp_path / "old.npy").write_bytes(b"of before")
-    with pytest.raises(ConfigError, match="was written by a node, but does not exist"):
+    with pytest.raises(ConfigError, match="was written by a node, but its content is not visible"):
         _wait_for_files({str(tmp_path / "old.npy"): "0" * 64})
     _wait_for_files({str(tmp_path / "old.npy"): hashlib.sha256(b"of before").hexdigest()})
 

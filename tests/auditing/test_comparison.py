@@ -238,7 +238,7 @@ def test_systems_without_a_common_trial_are_refused(data):
     n = len(trials["score"]) // 2
     one = {key: cells[:n] for key, cells in trials.items()}
     other = {key: cells[n:] for key, cells in trials.items()}
-    with pytest.raises(ConfigError, match=r"A and B have no trial in common .* B@y=b.csv"):
+    with pytest.raises(ConfigError, match=r"A and B have no trials in common .* B@y=b.csv"):
         audited({"A": one, "B": other}, people)
 
 

@@ -135,7 +135,7 @@ def test_other_results_are_printed_as_the_terminal_has_them(scores, small):
     gate = pv.gate(small, policy)
     assert str(gate).startswith("Gate: ")
     assert "EER" in str(pv.metrics(scores.score, scores.label))
-    assert "To detect" in str(pv.plan(small))
+    assert "Aim: to detect" in str(pv.plan(small))
     assert ">Gate: " in gate._repr_html_()
 
 

@@ -634,7 +634,7 @@ def test_a_list_of_persons_without_a_header_is_refused(tmp_path):
             continue
         with pytest.raises(DataError, match=r"has no column 'person' \(found: anna\)") as refusal:
             read_gallery(file)
-        assert "header line person" in refusal.value.hint
+        assert "header line: person" in refusal.value.hint
 
 
 @pytest.mark.parametrize(

@@ -258,7 +258,7 @@ def test_systems_of_other_speakers_are_audited_one_by_one(trials, speakers, shar
         ),
         (
             {"key": "north", "by": ["gender", "nation"], "blocks": 4, "step": 0.001},
-            r"rare values; give step=\S+, a few thresholds, or a single by without within$",
+            r"rare scores; give step=\S+, a few thresholds, or a single by without within$",
         ),
         (
             {"key": "north", "blocks": 5, "within": "same:nation"},

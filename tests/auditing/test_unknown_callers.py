@@ -409,7 +409,7 @@ def test_a_target_trial_needs_its_speaker():
     log = calls(13).drop("decision", "band", "claimed_customer").rename({"caller": "test_speaker"})
     log = log.with_columns(enrol=pl.lit("c001/x"), test="call_id").drop("call_id")
     unnamed = log.with_columns(test_speaker=pl.lit(None, pl.String))
-    with pytest.raises(DataError, match=r"no trial is left to audit.* are of unknown speakers"):
+    with pytest.raises(DataError, match=r"no trials are left to audit.* are of unknown speakers"):
         pv.audit(unnamed.filter(pl.col("label") == 1), speakers=people(40), by="band")
 
 

@@ -31,8 +31,8 @@ CASES = {
     "attribute twice": ((*BASIC, "--by", "gender+gender"), "gender+gender"),
     "grouping twice": ((*BASIC, "--by", "gender", "--by", "gender"), "twice"),
     "bands of words": ((*BASIC, "--by", "gender:1,2"), "not a number"),
-    "falling bands": ((*BASIC, "--by", "age:60,30"), "rising"),
-    "words as bands": ((*BASIC, "--by", "age:a"), "rising"),
+    "falling bands": ((*BASIC, "--by", "age:60,30"), "must be increasing"),
+    "words as bands": ((*BASIC, "--by", "age:a"), "must be increasing"),
     "unknown point": ((*BY_GENDER, "--operating-point", "far=0.1"), "far=0.1"),
     "point out of range": ((*BY_GENDER, "--operating-point", "fpr=1.5"), "between 0 and 1"),
     "threshold text": (
@@ -82,7 +82,7 @@ CASES = {
         ("audit", "A=scores.csv", "A=other.csv", *PEOPLE),
         "scores.csv, row 2 and other.csv, row 2: the same trial (s0/0.wav, s0/1.wav) has score",
     ),
-    "files of one name": (("audit", "scores.csv", "./scores.csv", *PEOPLE), "given twice"),
+    "files of one name": (("audit", "scores.csv", "./scores.csv", *PEOPLE), "is used twice"),
     "development scores of another system": (
         ("audit", "A=scores.csv", "B=other.csv", *PEOPLE, "--threshold-from", "A=scores.csv"),
         "--threshold-from",

@@ -71,7 +71,8 @@ def test_a_device_that_a_system_does_not_take_is_refused(embed, parivox, home):
         completed = parivox(*words, "--device", "cuda", cwd=home)
         assert completed.returncode == 2
         assert (
-            "--system mine:small does not accept --device (cuda); leave it out" in completed.stderr
+            "--system mine:small does not accept --device (cuda); leave out --device"
+            in completed.stderr
         )
 
 
@@ -126,7 +127,7 @@ def test_check_says_whether_a_store_is_whole(embed, home):
     np.save(home / "out" / "embeddings.npy", array + 1)
     completed = embed("--check", "out")
     assert (completed.returncode, completed.stdout) == (2, "")
-    assert "out/embeddings.npy: its sha256 is" in completed.stderr
+    assert "out/embeddings.npy: has been altered: its SHA-256 is" in completed.stderr
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_check_of_a_system_that_drifts(parivox, home):
             ("ge2e", "--weights", "mine.py"),
             "mine.py: contains weights other than those of Resembly",
         ),
-        (("ge2e", "--frontend", "kaldi80"), "ge2e takes no --frontend (kaldi80)"),
+        (("ge2e", "--frontend", "kaldi80"), "ge2e does not accept --frontend (kaldi80)"),
         (("gone.onnx",), "file not found"),
     ],
 )

@@ -321,7 +321,10 @@ def test_the_command_writes_applies_and_draws(run, files):
     ("words", "message"),
     [
         (["scores.csv", "--apply", "c.json"], "apply needs a file for the log-likelihood ratios"),
-        (["scores.csv", "--apply", "c.json", "--out", "l.csv", "--by", "gender"], "by: the cal"),
+        (
+            ["scores.csv", "--apply", "c.json", "--out", "l.csv", "--by", "gender"],
+            "by: cannot be used with --apply",
+        ),
         (
             ["scores.csv", "--apply", "c.json", "--out", "l.csv", "--json"],
             "which evaluates nothing",

@@ -166,7 +166,8 @@ def test_on_a_phone_the_first_figure_ends_on_the_second_screen(opened, h_page):
     with opened(h_page, viewport={"width": 360, "height": 640}) as page:
         figure = page.locator("#answer table.ratios").bounding_box()
         heads = page.locator("#answer table.ratios .axis").all()
-        assert figure["y"] + figure["height"] <= 2.2 * 640
+        # above it stand who is at risk and the first limitation, which readers missed before
+        assert figure["y"] + figure["height"] <= 2.3 * 640
         for n, head in enumerate(heads):
             axis = head.locator("svg").bounding_box()
             strip_elements = page.locator(

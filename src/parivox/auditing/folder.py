@@ -293,9 +293,11 @@ def _check_curves(home: Path) -> None:
 def _read_curve(
     path: Path, name: str, options: Mapping[str, Any], other_version: _OtherVersion
 ) -> Table:
-    is_option = name in options  # a sweep, which is there if it was asked for
-    may_lack = name in ON_REQUEST if not is_option else not options[name]
-    if (is_option and may_lack) or ((may_lack or name not in FIRST_COLUMNS) and not path.is_file()):
+    may_lack = name in ON_REQUEST or name not in FIRST_COLUMNS
+    is_left_out = may_lack and not path.is_file()
+    if name in ON_REQUEST and name in options:  # a sweep, which is there if it was asked for
+        is_left_out = not options[name]
+    if is_left_out:
         return other_version.no_table(name)
     table = Table.read(path)
     if table.columns == tuple(TABLES[name]):

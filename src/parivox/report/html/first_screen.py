@@ -65,19 +65,18 @@ def first_screen(
     """Return the first screen for ``first.html.j2``; `extra_caveats` are only in this report."""
     shown_groups = _shown_groups(audit_overview)
     n_other = len(audit_overview.groups) - len(shown_groups)
-    caption = "Groups with a verdict of worse or better"
+    reference = findings.reference_text(audit)
+    caption = f"Groups worse or better than {reference}"
     if not audit_overview.differing_groups:
         selection = (
             "The groups with most speakers" if n_other and shown_groups[0].speakers else "Groups"
         )
-        caption = f"{selection}; none has a verdict of worse or better"
-    others_text = f" ({count_text(n_other)} more under All groups)" if n_other else ""
-    caption = f"{caption}, compared with {findings.reference_text(audit)}{others_text}"
+        caption = f"{selection}; none has a verdict of worse or better than {reference}"
+    if n_other:
+        caption += f" ({count_text(n_other)} more under All groups)"
     size = [*audit_overview.size, audit_overview.threshold]
     if "fpr" in _events(audit, audit_overview):
-        size.insert(
-            0, "False accepts put enrolled speakers at risk: impostors are accepted in their name"
-        )
+        size.insert(0, "False accepts put the enrolled speaker at risk, not the impostor")
     if audit_overview.verdict_counts:
         size.append(f"[ ]: {100 * audit.record['options']['confidence']:g} % confidence interval")
     return {
