@@ -249,7 +249,7 @@ def test_no_id_and_no_file_name_is_in_the_page(small, html):
 
 
 def test_ids_are_shown_only_if_the_audit_kept_them(small):
-    with pytest.raises(ConfigError, match="contains no ids of speakers; audit again"):
+    with pytest.raises(ConfigError, match="contains no speaker ids; audit again"):
         html_report(small, speaker_ids="offenders")
     with pytest.raises(ConfigError, match="'all' is not known; choose never or offenders"):
         html_report(small, speaker_ids="all")
