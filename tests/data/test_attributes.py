@@ -62,7 +62,7 @@ def test_attributes_as_users_write_them(text, name, side, level, edges):
 )
 def test_edges_that_are_none(text):
     with pytest.raises(
-        ConfigError, match="the band edges are not increasing numbers, as in age:18"
+        ConfigError, match="the band edges must be increasing numbers, as in age:18"
     ):
         parse_attribute(text)
 

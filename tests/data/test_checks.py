@@ -83,7 +83,7 @@ def test_a_bad_row_without_a_header(read):
         (b"\n\n \n", "contains blank lines only"),
         (b"enrol,test,score,label\n", "contains only a header"),
         (b"enrol,test,score,label\n\n\n", "contains only a header"),
-        (b"x,y,z\n1,2,3\n", "the columns 'x', 'y', 'z' are not known; name"),
+        (b"x,y,z\n1,2,3\n", "the column names 'x', 'y', 'z' are not known; name"),
         (b"x\ny\n", "row 1: not a score file, .*'x'.; name the columns"),
         (b"enrol,test,score\ra,b,1\r", "lines end in CR only, as on old Macs; save it"),
         (b"enrol,score\na,1\n", r"has no column of test utterances \(found: enrol, score\)"),

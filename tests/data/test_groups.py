@@ -77,7 +77,7 @@ def test_bands_keep_their_digits():
 def test_numbers_with_underscores_are_none():
     with pytest.raises(ConfigError, match="the value '4_0' of age is not a number"):
         groupings(["age:30"], table={**TABLE, "Age": ["4_0", "1", "2", "3", "4"]})
-    with pytest.raises(ConfigError, match="the band edges are not increasing numbers"):
+    with pytest.raises(ConfigError, match="the band edges must be increasing numbers"):
         groupings(["age:1_0"])
 
 
@@ -116,10 +116,10 @@ def test_without_a_choice_every_attribute_with_2_to_50_values():
         ("sex+", "names an attribute twice, or has an empty part"),
         ("sex+SEX", "names an attribute twice, or has an empty part"),
         ("sex:1", "the value 'f' of sex is not a number"),
-        ("age:", "the band edges are not increasing numbers"),
-        ("age:30,18", "the band edges are not increasing numbers"),
-        ("age:18,x", "the band edges are not increasing numbers"),
-        ("age:18,nan", "the band edges are not increasing numbers"),
+        ("age:", "the band edges must be increasing numbers"),
+        ("age:30,18", "the band edges must be increasing numbers"),
+        ("age:18,x", "the band edges must be increasing numbers"),
+        ("age:18,nan", "the band edges must be increasing numbers"),
     ],
 )
 def test_bad_groupings(attribute, match):

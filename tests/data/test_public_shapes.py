@@ -593,7 +593,7 @@ def test_scores_and_labels_without_a_header_are_proposed_for_metrics(tmp_path, c
     words, output = printed_proposal(capsys, file)
     assert words == ["metrics", file]
     assert "scores without ids of speakers" in output
-    with pytest.raises(DataError, match=r"parivox metrics trial_score\.txt, or append the"):
+    with pytest.raises(DataError, match=r"parivox metrics trial_score\.txt, or append each"):
         rates(file, speakers_file(tmp_path))
 
 
