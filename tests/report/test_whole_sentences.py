@@ -84,7 +84,6 @@ ASK_FOR_KEYS = {
     "report/limitation_sentences.py": {"_share_text"},
     "report/audit_queries.py": {"covers_same_groups"},
     "report/catalogue.py": {"_few_errors"},
-    "report/charts/det.py": {"_kinds_text"},
     "report/charts/groups.py": {"failures", "rates_by_stratum"},
     "report/charts/measures.py": {"accuracy"},
     "report/charts/scores.py": {"boxes", "thresholds"},
@@ -109,7 +108,7 @@ ASK_FOR_KEYS = {
     "report/overview.py": {"_size", "_threshold_text"},
     "report/sheets/comparison.py": {"rates_side_by_side"},
     "report/sheets/paper.py": {"paper"},
-    "report/sheets/supplementary.py": {"failures"},
+    "report/sheets/supplementary.py": {"failures", "tandem_costs"},
     "report/systems.py": {"_duplicate_audio_lines"},
     "report/trials.py": {"_speaker_table"},
     "report/verdict_sentences.py": {
