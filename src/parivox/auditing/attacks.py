@@ -109,7 +109,7 @@ def count_attacks(
     is_known = not any((codes // n_speakers == n_attacks - 1).any() for codes in speaker_codes[0])
     names = trials.attacks if is_known else (*trials.attacks, UNKNOWN_ATTACK)
     attacks_by_cells = {}
-    for layout, layout_sums, codes, sums_of_speakers in zip(
+    for layout, layout_sums, codes, chunk_sums in zip(
         layouts, sums, speaker_codes, speaker_sums, strict=True
     ):
         name = "all" if layout.grouping is None else layout.grouping.name
@@ -119,12 +119,15 @@ def count_attacks(
         speakers = np.bincount(entry, minlength=layout.n_cells * n_attacks).reshape(shape)
         cell = np.unique(entry // n_attacks * n_speakers + speaker) // n_speakers
         of_groups = np.bincount(cell, minlength=layout.n_cells).reshape(shape[:2])
-        errors_of_attacks = {
-            trials.attacks[i]: _SpeakerSums.errors_of_attack(
-                sums_of_speakers, i, (layout.n_cells, n_attacks, n_speakers)
-            )
-            for i in limited
-        }
+        errors_of_attacks = {}
+        if limited:
+            summed = _SpeakerSums.total(chunk_sums)
+            errors_of_attacks = {
+                trials.attacks[i]: summed.errors_of_attack(
+                    i, (layout.n_cells, n_attacks, n_speakers)
+                )
+                for i in limited
+            }
         for stratum, stratum_name in enumerate(layout.stratum_names()):
             errors, n_trials = by_stratum[:, :, stratum, : len(names)]
             first_cell = stratum * layout.n_cells_per_stratum
@@ -134,8 +137,10 @@ def count_attacks(
                 speakers[stratum].T[: len(names)],
                 of_groups[stratum],
                 {
-                    name: each.cell_range(first_cell, first_cell + layout.n_cells_per_stratum)
-                    for name, each in errors_of_attacks.items()
+                    attack_name: errors_by_speaker.cell_range(
+                        first_cell, first_cell + layout.n_cells_per_stratum
+                    )
+                    for attack_name, errors_by_speaker in errors_of_attacks.items()
                 },
             )
     return attacks_by_cells
@@ -157,22 +162,28 @@ class _SpeakerSums(NamedTuple):
         n_trials, errors = acceptances.count_entries(entry, rows, codes.size, is_of_accepts=True)
         return cls(codes, np.broadcast_to(n_trials, errors.shape), errors)
 
-    @staticmethod
-    def errors_of_attack(
-        all_sums: Sequence[_SpeakerSums], attack: int, shape: tuple[int, int, int]
-    ) -> ErrorsBySpeaker:
+    @classmethod
+    def total(cls, chunk_sums: Sequence[_SpeakerSums]) -> _SpeakerSums:
+        """Return the sums of all chunks."""
+        code, (n_trials, errors) = sum_by_key(
+            np.concatenate([sums.code for sums in chunk_sums]),
+            np.concatenate([sums.trials for sums in chunk_sums], axis=-1),
+            np.concatenate([sums.errors for sums in chunk_sums], axis=-1),
+        )
+        return cls(code, n_trials, errors)
+
+    def errors_of_attack(self, attack: int, shape: tuple[int, int, int]) -> ErrorsBySpeaker:
         """Return the errors of one attack, with cells, attacks and speakers of this shape."""
         n_cells, n_attacks, n_speakers = shape
-        code, (n_trials, errors) = sum_by_key(
-            np.concatenate([sums.code for sums in all_sums]),
-            np.concatenate([sums.trials for sums in all_sums], axis=-1),
-            np.concatenate([sums.errors for sums in all_sums], axis=-1),
-        )
-        entry, speaker = np.divmod(code, n_speakers)
+        entry, speaker = np.divmod(self.code, n_speakers)
         cell, attack_of_entry = np.divmod(entry, n_attacks)
-        is_kept = attack_of_entry == attack
+        is_of_attack = attack_of_entry == attack
         return ErrorsBySpeaker(
-            cell[is_kept], speaker[is_kept], errors[:, is_kept], n_trials[:, is_kept], n_cells
+            cell[is_of_attack],
+            speaker[is_of_attack],
+            self.errors[:, is_of_attack],
+            self.trials[:, is_of_attack],
+            n_cells,
         )
 
 

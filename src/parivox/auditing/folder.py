@@ -218,11 +218,9 @@ def read_folder(
         raise DataError(msg, hint) from error
     if version not in {SCHEMA_VERSION, SCHEMA_OF_SENTENCES}:
         is_newer = str(version).isdecimal() and int(version) > int(SCHEMA_VERSION)
-        remedy = (
-            "update Parivox"
-            if is_newer
-            else ("audit again, or use the version of Parivox that wrote it")
-        )
+        remedy = "audit again, or use the version of Parivox that wrote it"
+        if is_newer:
+            remedy = "update Parivox"
         msg = (
             f"{folder}: has format version {version!r}, but this Parivox reads version "
             f"{SCHEMA_VERSION!r}"

@@ -116,14 +116,14 @@ def _refuse(shared_audio: pl.DataFrame, longest: float, name: str) -> None:
     cases = shared_audio.unique(AUDIO).height
     case_note = f" (the first of {cases:,} such cases)" if cases > 1 else ""
     stored_names = [_recording_name(row) for row in pair if row["path"] is None]
-    mend = "keep the recording of the right speaker, or correct the speakers"
+    remedy = "keep the recording of the right speaker, or correct the speakers"
     if stored_names:
-        mend += (
+        remedy += (
             f"; {stored_names[0]} is from an earlier run: --prune removes recordings that are no "
             "longer named"
         )
     msg = f"{name}: {recording} and {other_recording} contain the same audio{case_note}"
-    raise DataError(msg, mend)
+    raise DataError(msg, remedy)
 
 
 def _recording_name(row: dict[str, Any]) -> str:

@@ -139,14 +139,14 @@ def read_source(source: Any, *, columns: Mapping[str, str] | None = None) -> Sou
     # Found out at once: a run of hours should not end at a misspelt path.
     missing = [path for path in paths if not os.path.isfile(path)]  # noqa: PTH113 - a million paths
     if missing:
-        mend = "check the paths, which are relative to the table, or remove the rows"
+        remedy = "check the paths, which are relative to the table, or remove the rows"
         if os.path.isfile(missing[0].replace("\\", "/")):  # noqa: PTH113
-            mend = "write slashes instead of backslashes: this file exists"
+            remedy = "write slashes instead of backslashes: this file exists"
         msg = (
             f"{name}: {len(missing):,} of {len(paths):,} files are missing, the first is "
             f"{missing[0]!r}"
         )
-        raise DataError(msg, mend)
+        raise DataError(msg, remedy)
     return recording_source
 
 
@@ -215,16 +215,16 @@ def _folder_number(role: str, text: str, depth: int, name: str) -> int:
         return int(text)
     option_text = f"{role}={text}"
     if role not in ("speaker", "recording"):
-        mend = "folders can name only speaker and recording; give a table for other roles"
+        remedy = "folders can name only speaker and recording; give a table for other roles"
     elif depth:
         existing_folders = "folder 1" if depth == 1 else f"folders 1 to {depth}"
-        mend = (
+        remedy = (
             f"every path has {existing_folders}; give one of these numbers, or a table with a "
             f"column {role}"
         )
     else:
-        mend = f"not every file lies in a folder; give a table with a column {role}"
-    msg = f"{name}: --columns {option_text}: {mend}"
+        remedy = f"not every file lies in a folder; give a table with a column {role}"
+    msg = f"{name}: --columns {option_text}: {remedy}"
     raise ConfigError(msg)
 
 

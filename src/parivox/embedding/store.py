@@ -150,13 +150,13 @@ def open_store(path: str | os.PathLike[str]) -> Store:
             if unfinished
             else "is not a store"
         )
-        mend = (
+        remedy = (
             ("repeat the command to finish the run")
             if unfinished
             else "create a store with parivox embed"
         )
         msg = f"{path}: {state} of embeddings"
-        raise DataError(msg, mend)
+        raise DataError(msg, remedy)
     return store
 
 

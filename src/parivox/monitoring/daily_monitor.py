@@ -307,7 +307,7 @@ def _count_day(scores: Any, options: MonitorOptions, name: str) -> Monitor:
 def _read_trials(scores: Any, options: MonitorOptions) -> tuple[TrialSet, Grouping]:
     """Return the trials of a day, and the one grouping of their speakers."""
     gathered = read_one_system(
-        scores, options, ("but monitoring counts errors by speaker; give the trials"), may_lack=True
+        scores, options, "but monitoring counts errors by speaker; give the trials", may_lack=True
     )
     trial_set, (grouping,) = gathered.only_list, gathered.groupings
     if not trial_set.has_decisions:

@@ -21,18 +21,19 @@ def reference_name(reference: str) -> str:
 
 def _extremes(values: Values) -> str:
     """Return the lowest and the highest rate, each with its attack."""
-    ends = (f"{percent(each['rate'])} ({each['attack']})" for each in values["extremes"])
+    ends = (f"{percent(end['rate'])} ({end['attack']})" for end in values["extremes"])
     return f"SFAR of all trials: {' to '.join(ends)}"
 
 
 def _highest_attacks(values: Values) -> str:
     groups = (
-        f"{each['group']} {percent(each['rate'])} ({each['attack']})" for each in values["groups"]
+        f"{group['group']} {percent(group['rate'])} ({group['attack']})"
+        for group in values["groups"]
     )
     return f"Highest SFAR of an attack: {', '.join(groups)}"
 
 
-def _attacks_above_reference(values: Values) -> str:
+def _count_of_higher_attacks(values: Values) -> str:
     attacks = count_of(values["attacks"], "attack")
     return (
         f"SFAR is higher for {values['group']} than for {reference_name(values['reference'])} in "
@@ -41,37 +42,36 @@ def _attacks_above_reference(values: Values) -> str:
 
 
 def _ratio_without_attack(values: Values) -> str:
-    ends = (
-        f"{short_number(each['ratio'])} (without {each['attack']})" for each in values["extremes"]
-    )
-    return f"Ratio of {_compared(values)} without one attack: {' to '.join(ends)}"
+    ends = (f"{short_number(end['ratio'])} (without {end['attack']})" for end in values["extremes"])
+    return f"Ratio of {_compared_groups(values)} without one attack: {' to '.join(ends)}"
 
 
 def _ratio_for_new_attacks(values: Values) -> str:
     interval = interval_text(values["low"], values["high"])
     ratio = short_number(values["ratio"])
-    return f"Ratio of {_compared(values)}: {ratio}, interval for new attacks {interval}"
+    return f"Ratio of {_compared_groups(values)}: {ratio}, interval for new attacks {interval}"
 
 
-def _compared(values: Values) -> str:
+def _compared_groups(values: Values) -> str:
     return f"{values['group']} to {reference_name(values['reference'])}"
 
 
-def _shares_differ(values: Values) -> str:
-    start = (
+def _share_difference(values: Values) -> str:
+    difference = (
         "Shares of attacks differ between groups by up to "
         f"{100 * values['difference']:.1f} percentage points"
     )
     if not values["groups"]:
-        return f"{start}, and no attack has trials of all groups"
-    rates = ", ".join(f"{each['group']} {percent(each['rate'])}" for each in values["groups"])
+        return f"{difference}, and no attack has trials of all groups"
+    rates = ", ".join(f"{group['group']} {percent(group['rate'])}" for group in values["groups"])
     ratios = "".join(
-        f"; ratio of {_compared(each)}: {short_number(each['ratio'])}" for each in values["ratios"]
+        f"; ratio of {_compared_groups(row)}: {short_number(row['ratio'])}"
+        for row in values["ratios"]
     )
-    return f"{start}. SFAR with equal weight for each attack: {rates}{ratios}"
+    return f"{difference}. SFAR with equal weight for each attack: {rates}{ratios}"
 
 
-_COMPARED = {"group": "f", "reference": "others"}
+_COMPARED_GROUPS = {"group": "f", "reference": "others"}
 ATTACK_SENTENCES: dict[str, SentenceTemplate] = {
     "extremes_of_attacks": SentenceTemplate(
         _extremes,
@@ -81,27 +81,27 @@ ATTACK_SENTENCES: dict[str, SentenceTemplate] = {
         _highest_attacks, {"groups": [{"group": "f", "attack": "A19", "rate": 0.25}]}
     ),
     "attacks_above_reference": SentenceTemplate(
-        _attacks_above_reference, {**_COMPARED, "higher": 9, "attacks": 13}
+        _count_of_higher_attacks, {**_COMPARED_GROUPS, "higher": 9, "attacks": 13}
     ),
     "ratio_without_one_attack": SentenceTemplate(
         _ratio_without_attack,
         {
-            **_COMPARED,
+            **_COMPARED_GROUPS,
             "extremes": [{"attack": "A19", "ratio": 1.2}, {"attack": "A07", "ratio": 1.6}],
         },
     ),
     "ratio_for_new_attacks": SentenceTemplate(
-        _ratio_for_new_attacks, {**_COMPARED, "ratio": 1.5, "low": 0.9, "high": 2.6}
+        _ratio_for_new_attacks, {**_COMPARED_GROUPS, "ratio": 1.5, "low": 0.9, "high": 2.6}
     ),
     "agreement_of_attacks": SentenceTemplate(
         "Agreement between attacks is not evidence about other speakers"
     ),
     "attack_shares_differ_between_groups": SentenceTemplate(
-        _shares_differ,
+        _share_difference,
         {
             "difference": 0.12,
             "groups": [{"group": "f", "rate": 0.08}, {"group": "m", "rate": 0.05}],
-            "ratios": [{**_COMPARED, "reference": "m", "ratio": 1.6}],
+            "ratios": [{**_COMPARED_GROUPS, "reference": "m", "ratio": 1.6}],
         },
     ),
     "spoof_trials_made_for_test": SentenceTemplate(

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _JOINT_MEASURES = {name: MEASURES[name].short for name in ("fdr", "ir", "garbe")}
 _MOST_ERRORS_TEXTS = {
-    "fnr": ("has the highest false reject rate"),
+    "fnr": "has the highest false reject rate",
     "fpr": "has the highest false accept rate",
 }
 _CHANCE = 0.05
@@ -43,7 +43,7 @@ _NEAR_CHANCE = (0.01, 0.2)
 _OPPOSITE_TAU = -0.3
 """Rank correlation below which two orders are called nearly opposite."""
 _MEASURE_EXPLANATIONS = {
-    "fdr": ("FDR depends on the largest difference of each rate, so the larger rate dominates it"),
+    "fdr": "FDR depends on the largest difference of each rate, so the larger rate dominates it",
     "ir": (
         "IR depends on the largest ratio of each rate, so one group with a small rate dominates it"
     ),

@@ -43,7 +43,7 @@ def test_spoof_accepts_are_counted_at_every_shared_threshold(spoofed, tmp_path):
     for i in range(2):
         accepted = scores[is_spoof & (group == i), None] >= of_groups.thresholds
         assert of_groups.spoof_accepts[i].tolist() == accepted.sum(axis=0).tolist()
-        assert of_groups.sfar[i] == pytest.approx(accepted.mean(axis=0))
+        assert of_groups.curve.sfar[i, ::-1] == pytest.approx(accepted.mean(axis=0))
     best = minimum_cost_indices(of_groups, "adcf1")
     costs = pv.cdet(of_groups.curve, pv.parse_cost("adcf1"))[:, ::-1]
     assert costs[range(3), best].tolist() == costs.min(axis=1).tolist()

@@ -110,12 +110,12 @@ class FullScoreList:
     def command(self, next_command: str, sources: Sequence[NamedSource]) -> str:
         """Return the audit of identification for a command that audits these scores.
 
-        Any other command, such as that of candidate lists beside them, stays as it is.
+        Any other command, such as that for candidate lists, is returned unchanged.
         """
         words = shlex.split(next_command)
         if self.scores.word not in words or "--gallery" in words:
             return next_command
-        # audits with a gallery have neither LLRs nor lists of pairs beside the full one
+        # an audit with a gallery refuses LLRs, and score lists that lack pairs
         unusable_words = {"--llr"} | {
             source.word
             for source in sources

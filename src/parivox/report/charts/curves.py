@@ -82,11 +82,6 @@ class ErrorCurves:
         return self.curve.fnr[:, ::-1]
 
     @property
-    def sfar(self) -> FloatArray:
-        """SFAR in [0, 1], shape (group, threshold); NaN without spoof trials."""
-        return self.curve.sfar[:, ::-1]
-
-    @property
     def nontarget_curves(self) -> ErrorCurves:
         """The same without spoof trials."""
         return replace(self, spoof_accepts=None, n_spoof=None)
