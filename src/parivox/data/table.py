@@ -239,7 +239,7 @@ class Table:
         [0.5, 0.1]
         >>> table.filter(group="w")
         Traceback (most recent call last):
-        parivox.errors.ConfigError: group='w': no row has it; available: f, m, x
+        parivox.errors.ConfigError: group='w': no row has this value; available: f, m, x
         """
         for name, choice in values.items():
             column = self[name]
