@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 # With more numbers of errors than this, operating points are taken one by one, to save memory.
 _MAX_ERRORS_AT_ONCE = 2**22
-# Where fewer than one number in four is not 0, only those are added up.
-_SPARSE_DIVISOR = 4
 # Degrees of freedom of a variance above which speaker blocks need less of the jackknife.
 _STEADY_DF = 10
 
@@ -50,11 +48,28 @@ class _ClusterErrors:
 
     def sum_by_cell(self, entry_values: NDArray[np.generic]) -> FloatArray:
         """Return sums over the entries of each cell: ``[..., entry]`` to ``[..., cell]``."""
-        return reduce_by_cell(entry_values, self.cell, self.n_cells)
+        numbers = np.asarray(entry_values, dtype=np.float64)
+        sums = np.zeros((*numbers.shape[:-1], self.n_cells))
+        # of empty cells, `reduceat` would return a number of the next one
+        used_cells = np.flatnonzero(np.diff(self._cell_bounds))
+        if used_cells.size:
+            starts = self._cell_bounds[used_cells]
+            sums[..., used_cells] = np.add.reduceat(numbers, starts, axis=-1)
+        return sums
+
+    @cached_property
+    def _cell_bounds(self) -> IntArray:
+        """Where the entries of each cell begin and, last, end."""
+        return np.searchsorted(self.cell, np.arange(self.n_cells + 1))
 
     def sum_by_speaker(self, entry_values: NDArray[np.generic]) -> FloatArray:
         """Return sums over the entries of each speaker: ``[..., entry]`` to ``[..., member]``."""
         raise NotImplementedError
+
+    @cached_property
+    def cell_trials(self) -> FloatArray:
+        """Trials of each cell, ``[..., cell]``."""
+        return self.sum_by_cell(self.trials)
 
     @cached_property
     def speaker_trials(self) -> FloatArray:
@@ -188,23 +203,67 @@ class ErrorsByPair(_ClusterErrors):
         rows = contiguous.reshape(n_rows, entry_values.shape[-1])
         sums = np.empty((n_rows, n_members))
         unknown_pairs = np.flatnonzero(self.is_unknown_pair)
+        first_members, second_members = self._pair_members
         for i, row in enumerate(rows):
-            amounts = row
-            first_members, second_members = self._pair_members
-            # errors are rare, so that most of their numbers are 0 and need not be added
-            if np.count_nonzero(row) < row.size // _SPARSE_DIVISOR:
-                nonzero = np.flatnonzero(row)
-                amounts = row.take(nonzero)
-                first_members = first_members.take(nonzero)
-                second_members = second_members.take(nonzero)
-            sums[i] = np.bincount(first_members, amounts, minlength=n_members)
-            sums[i] += np.bincount(second_members, amounts, minlength=n_members)
+            sums[i] = np.bincount(first_members, row, minlength=n_members)
+            sums[i] += np.bincount(second_members, row, minlength=n_members)
             # a pair whose test speaker is unknown names its speaker twice, but counts once
             if unknown_pairs.size:
-                twice_counted = self._pair_members[1].take(unknown_pairs)
+                twice_counted = second_members.take(unknown_pairs)
                 unknown_amounts = row.take(unknown_pairs)
                 sums[i] -= np.bincount(twice_counted, unknown_amounts, minlength=n_members)
         return sums.reshape(*leading_shape, n_members)
+
+    def sum_errors(self) -> tuple[FloatArray, FloatArray]:
+        """Return sums of errors, of their squares and of errors times trials.
+
+        Over the pairs of each cell, ``[3, ..., cell]``, and of each speaker of each cell,
+        ``[3, ..., member]``. Few pairs have errors: only these are added up.
+        """
+        shape = np.broadcast_shapes(self.errors.shape, self.trials.shape)
+        n_rows = int(np.prod(shape[:-1]))  # not -1, as there may be no entries
+        errors_of_rows, trials_of_rows = (
+            np.broadcast_to(counts, shape).reshape(n_rows, shape[-1])
+            for counts in (self.errors, self.trials)
+        )
+        n_members = self.cell_speakers[0].size
+        cell_sums = np.zeros((3, n_rows, self.n_cells))
+        speaker_sums = np.zeros((3, n_rows, n_members))
+        for i in range(n_rows):
+            entries = np.flatnonzero(errors_of_rows[i])
+            errors = errors_of_rows[i].take(entries).astype(np.float64)
+            trials = trials_of_rows[i].take(entries)
+            cells = self.cell.take(entries)
+            first_members, second_members = (
+                members.take(entries) for members in self._pair_members
+            )
+            # a pair whose test speaker is unknown names its speaker twice, but counts once
+            is_known = first_members != second_members
+            for j, terms in enumerate((errors, errors**2, errors * trials)):
+                cell_sums[j, i] = np.bincount(cells, terms, minlength=self.n_cells)
+                speaker_sums[j, i] = np.bincount(first_members, terms, minlength=n_members)
+                speaker_sums[j, i] += np.bincount(
+                    second_members, terms * is_known, minlength=n_members
+                )
+        leading_shape = (3, *shape[:-1])
+        return (
+            cell_sums.reshape(*leading_shape, self.n_cells),
+            speaker_sums.reshape(*leading_shape, n_members),
+        )
+
+    @cached_property
+    def pair_counts(self) -> FloatArray:
+        """Pairs with trials of each cell, ``[..., cell]``."""
+        return self.sum_by_cell(np.greater(self.trials, 0))
+
+    @cached_property
+    def squared_trials(self) -> tuple[FloatArray, FloatArray]:
+        """Sums of squared trials over the pairs of each cell and of each speaker of each cell.
+
+        Of shapes ``[..., cell]`` and ``[..., member]``.
+        """
+        squares = np.asarray(self.trials, dtype=np.float64) ** 2
+        return self.sum_by_cell(squares), self.sum_by_speaker(squares)
 
     @cached_property
     def is_unknown_pair(self) -> NDArray[np.bool_]:
@@ -473,12 +532,14 @@ def moments(cluster_errors: ErrorsBySpeaker | ErrorsByPair) -> Moments:
     if cluster_errors.errors.ndim > 1 and cluster_errors.errors.size > _MAX_ERRORS_AT_ONCE:
         return moments_by_point(moments, cluster_errors)
     cell, n_cells = cluster_errors.cell_speakers[0], cluster_errors.n_cells
-    errors_of_entry = np.asarray(cluster_errors.errors, np.float64)
-    trials_of_entry = np.asarray(cluster_errors.trials, np.float64)
-    errors = cluster_errors.sum_by_cell(errors_of_entry)
-    trials = cluster_errors.sum_by_cell(trials_of_entry)
-    # [..., member]: each speaker of each cell
-    speaker_errors = cluster_errors.sum_by_speaker(errors_of_entry)
+    trials = cluster_errors.cell_trials
+    # [..., cell], and [..., member]: each speaker of each cell
+    if isinstance(cluster_errors, ErrorsByPair):
+        error_sums, speaker_error_sums = cluster_errors.sum_errors()
+        errors, speaker_errors = error_sums[0], speaker_error_sums[0]
+    else:
+        errors = cluster_errors.sum_by_cell(cluster_errors.errors)
+        speaker_errors = cluster_errors.sum_by_speaker(cluster_errors.errors)
     speaker_trials = cluster_errors.speaker_trials
     # Deviations times N are whole numbers, exact below 2**53: equal rates leave exactly 0.
     deviations = speaker_errors * trials[..., cell] - errors[..., cell] * speaker_trials
@@ -494,19 +555,20 @@ def moments(cluster_errors: ErrorsBySpeaker | ErrorsByPair) -> Moments:
     has_common_speaker = reduce_by_cell(is_common_speaker, cell, n_cells, np.maximum) > 0
     pair_sums = [np.array(np.nan)] * 4
     if isinstance(cluster_errors, ErrorsByPair):
-        # in place: there may be many more pairs than speakers
-        cell_trials = trials.take(cluster_errors.cell, axis=-1)
-        residual_products = errors.take(cluster_errors.cell, axis=-1)
-        residual_products *= trials_of_entry
-        np.subtract(errors_of_entry * cell_trials, residual_products, out=residual_products)
-        squared_residuals = safe_divide(residual_products, cell_trials, 0)
-        squared_residuals *= squared_residuals
-        pair_terms = (trials_of_entry > 0, squared_residuals, trials_of_entry**2)
-        pair_deleted = safe_divide(
-            cluster_errors.sum_by_speaker(squared_residuals), 2 * other_trials**2, 0
+        # The squared residual of a pair, (e - E / N n) ** 2, is added up term by term: squares of
+        # trials are the same at every threshold, and few pairs have errors.
+        cell_squares, speaker_squares = cluster_errors.squared_trials
+        pair_squares = _squared_residuals(error_sums, cell_squares, trials)
+        speaker_pair_squares = _squared_residuals(
+            np.stack((errors[..., cell], *speaker_error_sums[1:])),
+            speaker_squares,
+            trials[..., cell],
         )
+        pair_deleted = safe_divide(speaker_pair_squares, 2 * other_trials**2, 0)
         pair_sums = [
-            *map(cluster_errors.sum_by_cell, pair_terms),
+            cluster_errors.pair_counts,
+            pair_squares,
+            cell_squares,
             reduce_by_cell(pair_deleted, cell, n_cells),
         ]
     shape = np.broadcast_shapes(errors.shape, trials.shape)
@@ -524,6 +586,21 @@ def moments(cluster_errors: ErrorsBySpeaker | ErrorsByPair) -> Moments:
     return Moments(speakers_per_trial, cluster_errors.in_blocks, *broadcast_sums)
 
 
+def _squared_residuals(
+    error_sums: FloatArray, squared_trials: FloatArray, trials: FloatArray
+) -> FloatArray:
+    """Return sums of (e - E / N n) ** 2 from those of n ** 2; 0 without trials.
+
+    `error_sums` are E, the errors of all trials N, and sums of e ** 2 and of e n. Times N ** 2 all
+    terms are whole numbers, so that equal rates leave exactly 0 if they are below 2 ** 53. Above,
+    what rounding leaves of terms that cancel is set to 0.
+    """
+    errors, squared_errors, products = error_sums
+    positive_terms = squared_errors * trials**2 + squared_trials * errors**2
+    squares = positive_terms - 2 * products * errors * trials
+    return safe_divide(np.where(squares > 1e-14 * positive_terms, squares, 0), trials**2, 0)
+
+
 def moments_by_point(
     moments_of: Callable[[ErrorsBySpeaker | ErrorsByPair], Moments],
     cluster_errors: ErrorsBySpeaker | ErrorsByPair,
@@ -536,13 +613,16 @@ def moments_by_point(
     # computed once here, as copies below keep cached properties
     _ = cluster_errors.cell_speakers
     if cluster_errors.trials.ndim == 1:
-        _ = cluster_errors.speaker_trials
+        _ = cluster_errors.cell_trials, cluster_errors.speaker_trials
+        if isinstance(cluster_errors, ErrorsByPair):
+            _ = cluster_errors.pair_counts, cluster_errors.squared_trials
     point_moments = []
     for errors, trials in zip(point_errors, point_trials, strict=True):
         point = copy(cluster_errors)
         vars(point).update(errors=errors, trials=trials)
         if cluster_errors.trials.ndim > 1:  # each point has trials of its own
-            vars(point).pop("speaker_trials", None)
+            for name in ("cell_trials", "speaker_trials", "pair_counts", "squared_trials"):
+                vars(point).pop(name, None)
         point_moments.append(moments_of(point))
     sums: dict[str, Any] = {}
     for name in [moments_field.name for moments_field in fields(Moments)]:

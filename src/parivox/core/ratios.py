@@ -194,17 +194,16 @@ class _OtherTrials(NamedTuple):
     def from_errors(cls, cluster_errors: ErrorsBySpeaker | ErrorsByPair) -> _OtherTrials:
         """Return the sums of trials of shape (entry,)."""
         cell, n_cells = cluster_errors.cell_speakers[0], cluster_errors.n_cells
-        trials_of_entry = np.asarray(cluster_errors.trials, np.float64)
         speaker_trials = cluster_errors.speaker_trials
         speakers = reduce_by_cell(speaker_trials > 0, cell, n_cells)
         trial_squares = reduce_by_cell(speaker_trials**2, cell, n_cells)
         pairs = pair_trial_squares = speaker_pair_squares = np.full(n_cells, np.nan)
         if isinstance(cluster_errors, ErrorsByPair):
-            pairs = _sum_of_others(cluster_errors.sum_by_cell(trials_of_entry > 0))
-            pair_trial_squares = _sum_of_others(cluster_errors.sum_by_cell(trials_of_entry**2))
-            speaker_pair_squares = cluster_errors.sum_by_speaker(trials_of_entry**2)
+            pairs = _sum_of_others(cluster_errors.pair_counts)
+            cell_squares, speaker_pair_squares = cluster_errors.squared_trials
+            pair_trial_squares = _sum_of_others(cell_squares)
         return cls(
-            trials=_sum_of_others(cluster_errors.sum_by_cell(trials_of_entry)),
+            trials=_sum_of_others(cluster_errors.cell_trials),
             speakers=_sum_of_others(speakers),
             trial_squares=_sum_of_others(trial_squares),
             pairs=pairs,
@@ -220,29 +219,22 @@ def _other_moments(
     """Return the moments of all other cells together, for each cell, at one operating point."""
     other_trials = known_trials or _OtherTrials.from_errors(cluster_errors)
     cell, n_cells = cluster_errors.cell_speakers[0], cluster_errors.n_cells
-    errors_of_entry = np.asarray(cluster_errors.errors, np.float64)
-    trials_of_entry = np.asarray(cluster_errors.trials, np.float64)
-    errors = _sum_of_others(cluster_errors.sum_by_cell(errors_of_entry))
-    speaker_errors = cluster_errors.sum_by_speaker(errors_of_entry)
-    largest_errors = _max_of_others(reduce_by_cell(speaker_errors, cell, n_cells, np.maximum))
     # numbers of each member that are added up by kind
     speaker_numbers = [np.asarray(other_trials.speaker_trials > 0, np.float64)]
     pair_squares = np.full(n_cells, np.nan)
     if isinstance(cluster_errors, ErrorsByPair):
-        squared_errors = errors_of_entry**2
-        errors_times_trials = errors_of_entry * trials_of_entry
-        speaker_numbers += [
-            cluster_errors.sum_by_speaker(squared_errors),
-            cluster_errors.sum_by_speaker(errors_times_trials),
-            other_trials.speaker_pair_squares,
-        ]
+        cell_sums, (speaker_errors, *speaker_squares) = cluster_errors.sum_errors()
+        speaker_numbers += [*speaker_squares, other_trials.speaker_pair_squares]
+        errors, squared_errors, products = (_sum_of_others(sums) for sums in cell_sums)
         # sum over pairs of (errors - rate * trials) ** 2
         rate = safe_divide(errors, other_trials.trials, 0)
         pair_squares = (
-            _sum_of_others(cluster_errors.sum_by_cell(squared_errors))
-            - 2 * rate * _sum_of_others(cluster_errors.sum_by_cell(errors_times_trials))
-            + rate**2 * other_trials.pair_trial_squares
+            squared_errors - 2 * rate * products + rate**2 * other_trials.pair_trial_squares
         )
+    else:
+        errors = _sum_of_others(cluster_errors.sum_by_cell(cluster_errors.errors))
+        speaker_errors = cluster_errors.sum_by_speaker(cluster_errors.errors)
+    largest_errors = _max_of_others(reduce_by_cell(speaker_errors, cell, n_cells, np.maximum))
     kinds = _SpeakerKinds.from_speakers(
         cell, other_trials.speaker_trials, speaker_errors, speaker_numbers
     )

@@ -255,7 +255,11 @@ class ResampledCurves:
         cell_starts = np.arange(layout_starts[-1] + 1) * n_values
         self.cell_bounds = np.searchsorted(cell_value_keys, cell_starts)
         max_cell_trials = int((self.cells @ matrix_row_trials).max(initial=1))
-        self._max_counts = max_cell_trials, max_row_trials
+        self._max_counts = (
+            max_cell_trials,
+            max_row_trials,
+            max((int(block.sum(axis=1).max(initial=1)) for block in self.trials), default=1),
+        )
 
     def original(self) -> list[list[Counts]]:
         """Return the counts of each cell of each layout, not resampled, of shape (value,)."""
@@ -352,7 +356,7 @@ class ResampledCurves:
         """
         # a pair of speakers drawn w times each weighs w ** 2
         max_pair_weight = int(weights.max(initial=1)) ** 2
-        cells_type, trials_type = (
+        cells_type, row_type, block_type = (
             _narrowest_integer(max_count * max_pair_weight) for max_count in self._max_counts
         )
         cells = self.cells.astype(cells_type, copy=False)
@@ -365,15 +369,19 @@ class ResampledCurves:
             speaker_weights = np.ascontiguousarray(
                 weights[chunk_slice].T, dtype=np.min_scalar_type(max_pair_weight)
             )
-            row_sums = self._row_sums(speaker_weights, trials_type)
+            row_sums = self._row_sums(speaker_weights, row_type, block_type)
             yield chunk_slice, self._counts_by_cell(cells @ row_sums)
 
     def _row_sums(
-        self, speaker_weights: Codes, count_type: type[np.signedinteger[Any]]
+        self,
+        speaker_weights: Codes,
+        row_type: type[np.signedinteger[Any]],
+        block_type: type[np.signedinteger[Any]],
     ) -> NDArray[np.signedinteger[Any]]:
         """Return weighted trials ``[row, replicate]`` for weights ``[speaker, replicate]``.
 
-        The type of `speaker_weights` holds the product of any two.
+        The type of `speaker_weights` holds the product of any two, `block_type` the sums of one
+        block of pairs: mostly of 16 bits, which are added up almost three times as fast as 32.
         """
         n_rows, n_replicates = self.cells.shape[1], speaker_weights.shape[1]
         # a trial of one speaker weighs as the speaker does, not twice: its second weight is 1
@@ -381,8 +389,8 @@ class ResampledCurves:
         weights = np.concatenate((speaker_weights, weight_of_one))
         n_pairs = max((block.stop - block.start for block in self.pair_blocks), default=0)
         first_weights, second_weights = np.empty((2, n_pairs, n_replicates), dtype=weights.dtype)
-        pair_weights = np.empty((n_pairs, n_replicates), dtype=count_type)
-        row_sums = np.zeros((n_rows, n_replicates), dtype=count_type)
+        pair_weights = np.empty((n_pairs, n_replicates), dtype=block_type)
+        row_sums = np.zeros((n_rows, n_replicates), dtype=row_type)
         for block, trials in zip(self.pair_blocks, self.trials, strict=True):
             first_speaker, second_speaker = (speakers[block] for speakers in self.pair)
             second_speaker = np.where(
@@ -394,7 +402,7 @@ class ResampledCurves:
             np.take(weights, second_speaker, 0, out=second_weights[:n_pairs], mode="clip")
             first_weights[:n_pairs] *= second_weights[:n_pairs]
             pair_weights[:n_pairs] = first_weights[:n_pairs]
-            row_sums += trials.astype(count_type, copy=False) @ pair_weights[:n_pairs]
+            row_sums += trials.astype(block_type, copy=False) @ pair_weights[:n_pairs]
         return row_sums
 
     def _counts_by_cell(self, sums: NDArray[np.signedinteger[Any]]) -> list[list[Counts]]:
