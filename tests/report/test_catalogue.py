@@ -96,14 +96,17 @@ def test_every_limitation_takes_the_values_of_its_example(code):
     assert caveat.sentence in printed
 
 
+CALLS = {"fact", "Fact", "caused", "caused_cells", "sentence_text", "full_sentence"}
+
+
 def test_every_code_that_a_result_is_given_has_a_sentence():
-    """Codes are literals in calls of `fact`, `Fact` and `caused`."""
+    """Codes are literals in calls of `fact`, `Fact`, `caused` and `sentence_text`."""
     named = {
         node.args[0].value
         for path in (ROOT / "src" / "parivox").rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call)
-        and getattr(node.func, "id", "") in {"fact", "Fact", "caused", "caused_cells"}
+        and getattr(node.func, "id", "") in CALLS
         and isinstance(next(iter(node.args), None), ast.Constant)
     }
     assert len(named) > 10
@@ -303,6 +306,7 @@ NEW = (
     | SYSTEM_SENTENCES.keys()
     | ATTACK_SENTENCES.keys()
     | SEARCH_SENTENCES.keys()
+    | catalogue.REPORT_SENTENCES.keys()
     | {"too_few_attacks"}
 )
 READ_AS_SENTENCES = {"is_reference", "below_minimum", "no_trials"}

@@ -12,7 +12,7 @@ from parivox.auditing import PAIRS_BELOW_MINIMUM, SPEAKERS_BELOW_MINIMUM, THRESH
 from parivox.core.measures import ALL_RATES, BOTH, IDENTIFICATION_RATES, RATES
 from parivox.errors import ConfigError
 from parivox.facts import Fact, facts_of_row
-from parivox.report.catalogue import fact_text, inconclusive_text
+from parivox.report.catalogue import fact_text, full_sentence, inconclusive_text, sentence_text
 from parivox.report.error_names import SEARCH_ERRORS
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ ERROR_TYPES = TRIAL_ERRORS | SEARCH_ERRORS
 """Those of identification too."""
 BONA_FIDE_ERRORS = {metric: ERROR_TYPES[metric] for metric in ("fnr", "fpr")}
 """Those of every audit, which measures of two error types join."""
-WITHOUT_SPOOF = "They do not include spoof accepts."
+WITHOUT_SPOOF = full_sentence("measures_without_spoof_accepts")
 """What is said next to measures that join two error types, in audits with spoof trials."""
 SPOOF_TRIALS_OF_GROUP = "spoof trials that claim a speaker of the group"
 VERDICTS = {
@@ -47,7 +47,7 @@ POOLED = "pooled"
 _INTERVAL_MARKS = {
     "~": (
         "interval_may_be_short",
-        "the interval may be too narrow: few speakers, or large differences between them",
+        sentence_text("interval_may_be_too_narrow"),
     ),
     "+": (THRESHOLD_VARIES, "the interval also accounts for setting the threshold on these trials"),
 }

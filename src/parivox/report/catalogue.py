@@ -32,6 +32,7 @@ from parivox.report.list_sentences import LIST_SENTENCES
 from parivox.report.paper_sentences import PAPER_SENTENCES
 from parivox.report.search_sentences import SEARCH_SENTENCES
 from parivox.report.sentence_template import SentenceTemplate
+from parivox.report.summary_sentences import SUMMARY_SENTENCES
 from parivox.report.system_sentences import SYSTEM_SENTENCES
 from parivox.report.verdict_sentences import ERROR_NAMES, INCONCLUSIVE_REASONS, VERDICT_SENTENCES
 from parivox.report.words import capitalised, count_of
@@ -92,6 +93,10 @@ def _strata(values: Mapping[str, Any]) -> str:
     return f"equal weight per stratum: {', '.join(values['strata'])}"
 
 
+REPORT_SENTENCES: dict[str, SentenceTemplate] = {
+    **SUMMARY_SENTENCES,
+}
+"""What summaries, tables, charts and reports say around the facts of results."""
 SENTENCES: dict[str, SentenceTemplate] = {
     # why a metric is undefined
     "no_target_trials": SentenceTemplate("no target trials"),
@@ -324,6 +329,8 @@ SENTENCES: dict[str, SentenceTemplate] = {
     **SEARCH_SENTENCES,
     # the four papers
     **PAPER_SENTENCES,
+    # what summaries, tables and reports say of results
+    **REPORT_SENTENCES,
 }
 """Every sentence by its code."""
 MEASURE_REASONS = {
@@ -332,6 +339,22 @@ MEASURE_REASONS = {
     "no_errors": "no group has errors",
 }
 """Sentences of reasons of meta-measures that have a code of their own, or another meaning."""
+
+
+def sentence_text(code: str, /, **values: Any) -> str:
+    """Return a sentence of what a command or report says, without its full stop.
+
+    Examples
+    --------
+    >>> sentence_text("no_group_is_reference", reference="m")
+    'No group is m'
+    """
+    return SENTENCES[code].with_values(values)
+
+
+def full_sentence(code: str, /, **values: Any) -> str:
+    """Return the same with its full stop."""
+    return f"{sentence_text(code, **values)}."
 
 
 def fact_text(fact: Fact, sentences: Mapping[str, str] | None = None) -> str:
@@ -504,6 +527,7 @@ _OTHER_CODES = {
     *ATTACK_SENTENCES,
     *SEARCH_SENTENCES,
     *PAPER_SENTENCES,
+    *REPORT_SENTENCES,
     # what `parivox count` says of its files
     "trials_as_counts",
     "counts_of_numbered_speakers",

@@ -23,6 +23,7 @@ from parivox.report.audit_queries import (
     system_label,
     systems,
 )
+from parivox.report.catalogue import sentence_text
 from parivox.report.identification import is_identification, limitations
 from parivox.report.limitation_sentences import Caveat
 from parivox.report.sheets.comparison import pairs
@@ -162,7 +163,7 @@ def trials_that_differ_between_groups(audit: Audit) -> Iterator[Caveat]:
             sentence = findings.check_sentence(check)
             # G8 compares nontarget trials, and knows only those whose two speakers are known
             if check["id"] == "G8" and systems_with_unknown_speakers.intersection(names):
-                sentence += " (of trials whose speakers are known)"
+                sentence += " (" + sentence_text("of_trials_of_known_speakers") + ")"
             values = {"rates": rates, "errors": errors, "systems": names, "check": sentence}
             yield Caveat("trials_differ_between_groups", values)
 

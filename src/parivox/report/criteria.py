@@ -9,6 +9,7 @@ from rich.console import group
 
 from parivox.core.measures import BOTH, RATES, meta_measures
 from parivox.report.audit_queries import Scope
+from parivox.report.catalogue import full_sentence, sentence_text
 from parivox.report.words import (
     add_row,
     count_text,
@@ -48,8 +49,7 @@ def criteria_summary(criteria: Criteria) -> Iterator[RenderableType]:
         yield from _floor_blocks([row for row in floors if _scope_of_row(row) == scope])
         yield text("")
     yield text(
-        "FFMC.1 has no verdict: the paper names no limit. FFMC.2 is of definitions, FFMC.3 of "
-        "these trials. In brackets: noise floor (95 %); p for each measure by itself.",
+        full_sentence("paper_criteria"),
     )
 
 
@@ -122,7 +122,7 @@ def _range_text(low: float | None, high: float | None) -> str:
 def _floor_blocks(rows: Sequence[Row]) -> Iterator[RenderableType]:
     """Yield the fourth criterion: terms with their floors, and how often measures exceed theirs."""
     if not any(row["p"] is not None for row in rows):
-        yield text("FFMC.4 more than chance: unknown, as the audit has no noise floors")
+        yield text(sentence_text("criterion_without_floors"))
         return
     measures = [*dict.fromkeys(row["measure"] for row in rows)]
     table = grid("FFMC.4 more than chance", *(measure.upper() for measure in measures))

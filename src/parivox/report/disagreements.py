@@ -19,6 +19,7 @@ from parivox.report.audit_queries import (
     verdicts_by_metric,
     without_groups_text,
 )
+from parivox.report.catalogue import full_sentence, sentence_text
 from parivox.report.sheets.sheet import UNDEFINED
 from parivox.report.words import p_value, percent, short_number
 
@@ -43,11 +44,9 @@ _NEAR_CHANCE = (0.01, 0.2)
 _OPPOSITE_TAU = -0.3
 """Rank correlation below which two orders are called nearly opposite."""
 _MEASURE_EXPLANATIONS = {
-    "fdr": "FDR depends on the largest difference of each rate, so the larger rate dominates it",
-    "ir": (
-        "IR depends on the largest ratio of each rate, so one group with a small rate dominates it"
-    ),
-    "garbe": "GARBE depends on the spread of rates relative to their mean, over all groups",
+    "fdr": sentence_text("fdr_depends_on_larger_rate"),
+    "ir": sentence_text("ir_depends_on_small_rate"),
+    "garbe": sentence_text("garbe_depends_on_spread"),
 }
 
 
@@ -109,18 +108,11 @@ def opposite_errors(rates: Mapping[str, Mapping[str, float]], verdicts: Verdicts
         _most_errors_text(metric, worst[metric], verdicts) for metric in BONA_FIDE_ERRORS
     )
     if rank < _OPPOSITE_TAU and len(rates) > 2:
-        yield (
-            f"The two error types rank the groups in nearly opposite order: {descriptions} "
-            f"(Kendall's tau {rank:.2f} over {len(rates)} groups; -1 is opposite, 1 identical). A "
-            "common threshold has this effect if the scores of groups are shifted: groups with "
-            "lower scores have more false rejects and fewer false accepts. A single number for "
-            "both error types hides this effect."
+        yield full_sentence(
+            "error_types_rank_oppositely", groups=descriptions, tau=rank, n_groups=len(rates)
         )
     elif worst["fnr"] != worst["fpr"]:
-        yield (
-            f"The two error types affect different groups: {descriptions}. A single number for "
-            "both error types hides this difference."
-        )
+        yield full_sentence("error_types_affect_different_groups", groups=descriptions)
 
 
 def _most_errors_text(metric: str, group: str, verdicts: Verdicts) -> str:
@@ -128,7 +120,7 @@ def _most_errors_text(metric: str, group: str, verdicts: Verdicts) -> str:
     row = verdicts.get(metric, {}).get(group)
     words = f"{group} {_MOST_ERRORS_TEXTS[metric]}"
     is_shown = row and row["verdict"] == "worse"
-    return words if is_shown else f"{words} (which may be due to chance)"
+    return words if is_shown else sentence_text("may_be_due_to_chance", group=words)
 
 
 def _kendall(first: Sequence[float], second: Sequence[float]) -> float:
@@ -162,13 +154,12 @@ def differences_and_ratios(rates: Mapping[str, Mapping[str, float]]) -> Iterator
             rates_text = f"{percent(low[metric])} to {percent(high[metric])}"
             points = f"{100 * difference[metric]:.2g} points"
             range_of[metric] = f"{rates_text}, {points} or {short_number(ratio[metric])} times"
-        yield (
-            f"Differences and ratios disagree: in percentage points, {by_difference.upper()} "
-            "varies "
-            f"more ({range_of[by_difference]}); in ratios, {by_ratio.upper()} varies more "
-            f"({range_of[by_ratio]}). Small rates have small differences but can have large "
-            "ratios: measures of differences (FDR) depend on the larger rate, and measures of "
-            "ratios (IR, GARBE) depend equally on both rates."
+        yield full_sentence(
+            "differences_and_ratios_disagree",
+            metric_of_differences=by_difference.upper(),
+            differences=range_of[by_difference],
+            metric_of_ratios=by_ratio.upper(),
+            ratios=range_of[by_ratio],
         )
 
 
@@ -197,12 +188,11 @@ def _group_eer_disagreements(
         if group != hardest
     ]
     if descriptions:
-        yield (
-            f"Base metrics disagree: {hardest} has the highest EER ({percent(eer[hardest])}), "
-            "at its group-specific threshold; at the common threshold "
-            f"{' and '.join(descriptions)}. "
-            "EER measures how well the scores of a group separate target from nontarget "
-            "trials; the rates show the effect of the common threshold."
+        yield full_sentence(
+            "base_metrics_disagree",
+            group=hardest,
+            eer=percent(eer[hardest]),
+            highest_rates=" and ".join(descriptions),
         )
 
 
@@ -229,10 +219,9 @@ def measures_and_chance(joint: Joint) -> Iterator[str]:
         )
         closeness = ""
         if are_close:
-            closeness = " The p-values lie close to 0.05 on either side and are similar evidence."
-        yield (
-            f"Joint measures disagree on whether the differences exceed chance ({p_text}). One "
-            f"reason: {reasons}.{closeness}"
+            closeness = " " + full_sentence("p_values_close_to_limit")
+        yield sentence_text(
+            "joint_measures_disagree", p_values=p_text, reasons=reasons, closeness=closeness
         )
 
 
@@ -250,16 +239,18 @@ def effect_of_small_groups(joint: Joint) -> Iterator[str]:
             omitted = groups_left_out([large_groups])
             named = f" ({without_groups_text(omitted)})" if omitted else ""
             changed.append(
-                f"{_JOINT_MEASURES[measure]} {p_value(p_of_all)} for all {all_groups['groups']} "
-                f"groups, {p_value(p_of_large)} for the {large_groups['groups']} groups that meet "
-                f"the minimums{named}"
+                sentence_text(
+                    "effect_of_small_groups",
+                    measure=_JOINT_MEASURES[measure],
+                    p_of_all=p_value(p_of_all),
+                    n_groups=all_groups["groups"],
+                    p_of_large=p_value(p_of_large),
+                    n_large_groups=large_groups["groups"],
+                    group_names=named,
+                )
             )
     if changed:
-        yield (
-            f"Small groups change the conclusion: {'; '.join(changed)}. The error rates of small "
-            "groups depend on chance, so rely on the groups that meet the minimums. The groups "
-            "that meet the minimums show nothing about the small groups."
-        )
+        yield full_sentence("small_groups_change_conclusion", measures="; ".join(changed))
 
 
 def _has_small_groups(by_gate: Mapping[bool, Row]) -> bool:
@@ -307,11 +298,13 @@ def system_ranking_disagreements(
             names = " and ".join(system_label(scope.system, scope.list) for scope in pair)
             covered = _covered_groups_text([joint[scope] for scope in pair], list(omitted))
             explanations = "; ".join(_MEASURE_EXPLANATIONS[measure] for measure in fairer_system)
-            yield (
-                f"By {first_scope.grouping}{covered}, measures rank {names} differently: "
-                f"{'; '.join(ranks)}. "
-                f"{explanations}. With fewer errors overall, differences become smaller, but "
-                "ratios can become larger. The values are observed and not tested against chance."
+            yield full_sentence(
+                "measures_rank_systems_differently",
+                grouping=first_scope.grouping,
+                groups=covered,
+                systems=names,
+                ranks="; ".join(ranks),
+                explanations=explanations,
             )
 
 

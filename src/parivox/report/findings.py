@@ -53,10 +53,12 @@ from parivox.report.audit_queries import (
 from parivox.report.catalogue import (
     counted_text,
     fact_text,
+    full_sentence,
     item_text,
     missing_interval_text,
     note_text,
     reason_text,
+    sentence_text,
 )
 from parivox.report.data_sentences import content_text, metric_text
 from parivox.report.identification import is_identification, unit_text
@@ -134,9 +136,12 @@ def data_summary(audit: Audit, system: Row) -> str:
     of_speakers = ""
     if first_row["speakers"] is not None:
         of_speakers = f" of {count_of(first_row['speakers'], 'speaker')}"
-    return (
-        f"{n_target:,} target and {n_nontarget:,} nontarget trials{of_speakers}. "
-        f"{pooled_metrics_text(pooled_rows)}"
+    return sentence_text(
+        "trials_of_speakers",
+        target_trials=n_target,
+        nontarget_trials=n_nontarget,
+        speakers=of_speakers,
+        metrics=pooled_metrics_text(pooled_rows),
     )
 
 
@@ -165,22 +170,12 @@ def confidence_statement(audit: Audit) -> str:
         return ""
     primary, level = primary_question_text(audit), 1 - audit.record["options"]["confidence"]
     if not primary:
-        return (
-            "all findings about groups are exploratory, as the primary operating point has no "
-            "threshold: confirm them on new speakers."
-        )
-    words = (
-        f"the verdicts by {primary} are confirmatory only if variation between speakers is "
-        "similar in all groups and this analysis was chosen before looking at the data (which "
-        "Parivox cannot check). If both conditions hold and error rates are equal in all groups, "
-        f"up to about {100 * level:.3g} in 100 such audits of a system would still call one of "
-        "these groups worse or better. All other findings about groups are exploratory: confirm "
-        "them on new speakers."
-    )
+        return full_sentence("all_findings_exploratory")
+    words = full_sentence("confirmatory_verdicts", primary=primary, errors=100 * level)
     if len(audit.record["groupings"]) > 1:
         words += f" {EXPLORATORY_SENTENCE[0].upper()}{EXPLORATORY_SENTENCE[1:]}."
     if len(audit.comparison):
-        words += " Comparisons of systems are also exploratory and have separate p-values."
+        words += " " + full_sentence("system_comparisons_exploratory")
     return words
 
 
@@ -272,10 +267,14 @@ def interaction_sentences(audit: Audit, scope_filters: Row) -> Iterator[str]:
     level = 1 - audit.record["options"]["confidence"]
     for row, p in zip(rows, holm([row["p"] for row in rows]).tolist(), strict=True):
         if p < level:
-            yield (
-                f"{row['metric'].upper()} at {row['operating_point']} is not the sum of the "
-                f"effects of the attributes of {row['grouping']} (adjusted {p_value(p)}): "
-                f"{row['high_group']} is furthest above the sum, {row['low_group']} furthest below."
+            yield full_sentence(
+                "attributes_do_not_add_up",
+                metric=row["metric"].upper(),
+                operating_point=row["operating_point"],
+                grouping=row["grouping"],
+                p=p_value(p),
+                highest=row["high_group"],
+                lowest=row["low_group"],
             )
 
 
@@ -307,9 +306,8 @@ def reference_text(audit: Audit) -> str:
 def minimums_text(audit: Audit) -> str:
     """Return below which sample sizes a group is under-represented."""
     minimums = parse_minimums(audit.record["options"]["gate"])
-    return (
-        f"fewer than {minimums.speakers} speakers, {minimums.errors} effective errors or "
-        f"{minimums.pairs} pairs of speakers"
+    return sentence_text(
+        "minimums", speakers=minimums.speakers, errors=minimums.errors, pairs=minimums.pairs
     )
 
 
@@ -353,13 +351,10 @@ def no_threshold_sentence(audit: Audit, system: Row) -> str:
     has_both_classes = pooled_row["target_trials"] and pooled_row["nontarget_trials"]
     remedy = ""
     if counted_thresholds:
-        remedy = f", where X is one of {counted_thresholds[0]}"
+        remedy = ", " + sentence_text("x_is_counted_threshold", thresholds=counted_thresholds[0])
     elif has_both_classes and not is_identification(audit):
         remedy = ", or use eer"
-    return (
-        f"No error rates: no operating point has a threshold ({'; '.join(reasons)}). "
-        f"Set a threshold with --operating-point threshold=X{remedy}"
-    )
+    return sentence_text("no_threshold_no_rates", reasons="; ".join(reasons), remedy=remedy)
 
 
 def default_choices(audit: Audit) -> Iterator[str]:
@@ -374,7 +369,9 @@ def default_choices(audit: Audit) -> Iterator[str]:
             yield f"{sentence[0].upper()}{sentence[1:]} ({source_file['name']})"
     if audit.record["groupings_chosen_by"] != "user":
         names = ", ".join(audit.record["groupings"])
-        yield f"No --by given: grouped by {names} ({audit.record['groupings_chosen_by']})"
+        yield sentence_text(
+            "grouped_by_default", groupings=names, chosen_by=audit.record["groupings_chosen_by"]
+        )
 
 
 def pooled_metrics_text(pooled_rows: list[Row]) -> str:
@@ -397,7 +394,7 @@ def pooled_metrics_text(pooled_rows: list[Row]) -> str:
 def missing_interval_reason(audit: Audit, system: Row) -> str:
     """Return why there are no intervals; empty where there are."""
     if not audit.record["options"]["intervals"]:
-        return "--no-intervals was given"
+        return sentence_text("no_intervals_given")
     pooled_rows = audit.groups.subset(**system, grouping="all", within="").rows()
     if any(row["interval"] for row in pooled_rows):
         return ""
@@ -539,7 +536,7 @@ def contradictory_rows_text(audit: Audit, system: Row) -> str:
     conflict_rows = audit.data.subset(**system, source="conflicts", grouping="all").rows()
     n_excluded = sum(row["count"] for row in conflict_rows if row["count"] is not None)
     if not n_excluded:
-        return "No contradictory rows were excluded."
+        return full_sentence("no_contradictory_rows")
     values_with_rows = _metrics_of_rows(conflict_rows, WITH_CONFLICTS)
     changes = []
     for name, (metric, without_rows) in _metrics_of_rows(conflict_rows, WITHOUT_CONFLICTS).items():
@@ -548,8 +545,12 @@ def contradictory_rows_text(audit: Audit, system: Row) -> str:
             _number_text(metric, number) for number in (without_rows, with_rows)
         )
         changes.append(f"{name} {without_text} / {with_text}")
-    effect = f"; metrics without / with these rows: {', '.join(changes)}" if changes else ""
-    return f"{n_excluded:,} contradictory rows excluded{effect}."
+    effect = (
+        "; " + sentence_text("metrics_without_and_with_rows", metrics=", ".join(changes))
+        if changes
+        else ""
+    )
+    return full_sentence("contradictory_rows_excluded", rows=n_excluded, effect=effect)
 
 
 def _metrics_of_rows(
@@ -775,7 +776,7 @@ def group_eer_lines(audit: Audit, scope_filters: Row) -> Iterator[EerLine]:
             names = ", ".join(unclear[:_MAX_DIFFERING_GROUPS])
             if len(unclear) > _MAX_DIFFERING_GROUPS:
                 names += " and others"
-            yield EerLine("inconclusive", f"there is no interval, or the EER is 0, for {names}")
+            yield EerLine("inconclusive", sentence_text("no_eer_interval", groups=names))
         return
     level = 1 - options["confidence"]
     if is_pair and reference == "geomean":
@@ -794,9 +795,13 @@ def _pair_eer_lines(
     ratio_row = ratio_of_group[harder]
     # one group against the other is its ratio to the geometric mean, squared
     ratio, low, high = (float(ratio_row[name]) ** 2 for name in ("value", "low", "high"))
-    words = (
-        f"the EER of {harder} is {short_number(ratio)} times that of {easier} "
-        f"{interval_text(low, high)}, {p_value(ratio_row['p'])}"
+    words = sentence_text(
+        "eer_of_pair",
+        harder=harder,
+        ratio=short_number(ratio),
+        easier=easier,
+        interval=interval_text(low, high),
+        p=p_value(ratio_row["p"]),
     )
     if ratio_row["p"] <= level:
         yield EerLine("the harder group", words, is_shown=True)
@@ -820,12 +825,14 @@ def _several_eer_lines(
     ]
     if not differing_rows:
         highest, lowest = rows_with_interval[0], rows_with_interval[-1]
-        words = f"no group of {n_groups} is shown to differ from {reference}"
+        words = sentence_text("no_eer_differs", groups=n_groups, reference=reference)
         yield EerLine("harder or easier", words)
         yield EerLine(highest["group"], f"the highest: {_eer_text(highest)}")
         yield EerLine(lowest["group"], f"the lowest: {_eer_text(lowest)}")
         return
-    words = f"{len(differing_rows)} of {n_groups} groups differ from {reference}"
+    words = sentence_text(
+        "some_eers_differ", n_groups=len(differing_rows), all_groups=n_groups, reference=reference
+    )
     n_inconclusive = n_groups - len(differing_rows)
     if n_inconclusive:
         others = "other group is" if n_inconclusive == 1 else f"other {n_inconclusive} groups are"
@@ -843,7 +850,7 @@ def _several_eer_lines(
         )
     if len(differing_rows) > _MAX_DIFFERING_GROUPS:
         n_more = len(differing_rows) - _MAX_DIFFERING_GROUPS
-        yield EerLine("", f"and {n_more} more that differ")
+        yield EerLine("", sentence_text("more_that_differ", more=n_more))
 
 
 def _eer_text(row: Row) -> str:
@@ -879,9 +886,13 @@ def limit_text(audit: Audit, row: Row) -> str:
     """Return what a limit is about."""
     at_point = f" at {row['operating_point']}" if row["operating_point"] else ""
     if row["measure"] == "limit":
-        return f"Limit of {100 * row['limit']:g} % on {limited_rate_text(row)}{at_point}"
+        return sentence_text(
+            "rate_limit", limit=100 * row["limit"], rate=limited_rate_text(row), at_point=at_point
+        )
     times = f"{row['limit']:g} times that of {reference_text(audit)}"
-    return f"Limit of {times} on {row['metric'].upper()}{at_point}"
+    return sentence_text(
+        "ratio_limit", limit=times, metric=row["metric"].upper(), at_point=at_point
+    )
 
 
 def limited_rate_text(row: Row) -> str:
@@ -915,11 +926,11 @@ def worst_tenth_sentences(audit: Audit, scope_filters: Row, point: str) -> Itera
         for measure in ("worst_tenth", "worst_tenth_if_equal")
     )
     if worst_shares and worst_shares[0] is not None:
-        yield (
-            f"At {point}, the 10 % of speakers with the most false rejects account for "
-            f"{share_of_speakers(worst_shares[0])} of all false rejects; "
-            f"{share_of_speakers(equal_rates_shares[0])} would be expected if all speakers had "
-            "the same rate."
+        yield full_sentence(
+            "worst_tenth",
+            point=point,
+            share=share_of_speakers(worst_shares[0]),
+            expected_share=share_of_speakers(equal_rates_shares[0]),
         )
 
 
@@ -944,4 +955,4 @@ def trend_sentences(audit: Audit, scope_filters: Row, point: str) -> Iterator[st
         reason = f" ({reason_text(row)})" if row["reason"] else ""
         odds_ratios.append(f"{name} x {short_number(ratio)}{interval}{reason}")
     number = f"{rows[0]['group']}, {rows[0]['definition']}"
-    yield f"Odds of an error with {number}: {'; '.join(odds_ratios)}."
+    yield full_sentence("trend", number=number, odds_ratios="; ".join(odds_ratios))

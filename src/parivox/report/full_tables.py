@@ -34,7 +34,13 @@ from parivox.report.audit_queries import (
     systems,
     verdicts_by_metric,
 )
-from parivox.report.catalogue import finding_text, full_sentences, measure_reason_text
+from parivox.report.catalogue import (
+    finding_text,
+    full_sentence,
+    full_sentences,
+    measure_reason_text,
+    sentence_text,
+)
 from parivox.report.findings import (
     CHECKS_BETWEEN_GROUPS,
     check_sentence,
@@ -95,11 +101,7 @@ if TYPE_CHECKING:
 
 _MAX_DIFFERING_GROUPS = 10
 """Groups that differ whose figures stand under the answer, at each operating point."""
-_BT4VT_DIFFERENCES = (
-    "bt4vt 1.0.1 cuts each group's curve, reads rates and costs at the nearest threshold left on "
-    "it, takes the larger rate where both are nearest for the EER, allocates by enrolment speaker "
-    "and compares with all trials"
-)
+_BT4VT_DIFFERENCES = sentence_text("bt4vt_procedure")
 _MAX_COMPATIBILITY_ROWS = 5
 """Values that differ most under another tool's rules."""
 _CLOSED_FORM_INTERVALS = {"", "speakers", "zero-errors"}
@@ -149,11 +151,7 @@ def _table_blocks(audit: Audit) -> Iterator[RenderableType]:
     if not audit.record["resolution"]["exact"]:
         bounds = audit.record["resolution"]["bounds"].values()
         rate, score = (max(bound[kind] for bound in bounds) for kind in ("rate", "score"))
-        yield text(
-            "Scores were counted in bins: error counts at the thresholds shown are exact. EER, "
-            f"minimum cost, AUC and similar are within {rate:.2g} of the exact values in every "
-            f"group; score shifts are within {score:.2g} in units of score."
-        )
+        yield text(full_sentence("binned_scores", rate=rate, score=score))
 
 
 def _system_blocks(audit: Audit, system: Row) -> Iterator[RenderableType]:
@@ -195,9 +193,7 @@ def _data_blocks(audit: Audit, system: Row) -> Iterator[RenderableType]:
     yield text(data_summary(audit, system))
     if no_interval_reason := missing_interval_reason(audit, system):
         yield text(
-            f"No confidence intervals: {no_interval_reason}. Every rate and ratio is an "
-            "observed value: rates of groups with few speakers or errors differ by chance, "
-            "often by a factor of two or more.",
+            full_sentence("no_confidence_intervals", reason=no_interval_reason),
         )
     yield from (text(f"{caveat.sentence}.") for caveat in counts_files(audit, system))
     notes = data_notes(audit, system)
@@ -208,11 +204,11 @@ def _data_blocks(audit: Audit, system: Row) -> Iterator[RenderableType]:
         yield text(contradictory_rows_text(audit, system))
     same_list_system, failed = list_checks(audit, system)
     if same_list_system:
-        yield text(f"The list fails the same checks as the list of {same_list_system}.")
+        yield text(full_sentence("same_list_checks", system=same_list_system))
     elif failed:
         group_checks = [row for row in failed if row["id"] in CHECKS_BETWEEN_GROUPS]
         words = [
-            f"The trials differ between groups ({row['id']}): {check_sentence(row)}."
+            full_sentence("trials_differ", check=row["id"], words=check_sentence(row))
             for row in group_checks
         ]
         other_checks = [row["id"] for row in failed if row not in group_checks]
@@ -224,7 +220,7 @@ def _data_blocks(audit: Audit, system: Row) -> Iterator[RenderableType]:
             }
             words += full_sentences([Fact("failed_checks", values)])
         else:
-            words.append("For details, run parivox trials check.")
+            words.append(full_sentence("run_trials_check"))
         yield from map(text, words)
 
 
@@ -291,7 +287,11 @@ def _verdict_blocks(
         }
         if not system_verdicts:
             reference = audit.record["options"]["reference"][0]
-            yield text(f"At {point_name}: no verdicts, as this grouping has no group {reference}.")
+            yield text(
+                full_sentence(
+                    "no_verdicts_without_reference", point=point_name, reference=reference
+                )
+            )
             continue
         yield text(
             f"{heading_with_status(audit, f'At {point_name}', point_filters, point_name)}:",
@@ -315,7 +315,11 @@ def _verdict_blocks(
         for group in differing[:_MAX_DIFFERING_GROUPS]:
             add_row(table, group, group_figures_text(verdicts, group, rates, point_name))
         if len(differing) > _MAX_DIFFERING_GROUPS:
-            add_row(table, "", f"and {len(differing) - _MAX_DIFFERING_GROUPS} more that differ")
+            add_row(
+                table,
+                "",
+                sentence_text("more_that_differ", more=len(differing) - _MAX_DIFFERING_GROUPS),
+            )
         yield Padding(table, (0, 0, 0, 2))
 
 
@@ -398,22 +402,20 @@ def _legend(audit: Audit) -> str:
     threshold_text = "" if options["interval"] == "bootstrap" else ", at this threshold"
     omits_groups = has_several_systems(audit) and groups_left_out(audit.meta.rows())
     covered_groups = "judged in all systems and lists" if omits_groups else "without *"
-    return (
-        "FNR (false rejects): % of target trials rejected. FPR (false accepts): % of nontarget "
-        f"trials accepted. {_spoof_legend(audit)}In brackets: {100 * options['confidence']:g} % "
-        f"confidence interval, {interval_names}{threshold_text}{signs}. Ratio: to "
-        f"{reference_text(audit)}. p: adjusted (Holm) for all groups and "
-        f"{all_error_types(audit)}. Inconclusive: the data do not show whether the group is "
-        f"worse, better or equivalent. Equivalent: the ratio is within 1/{options['margin']:g} to "
-        f"{options['margin']:g}, shown with {100 * EQUIVALENCE_CONFIDENCE:g} % confidence. "
-        f"{_because_of_note(audit)}An asterisk (*) marks groups with {minimums_text(audit)}; "
-        f"these groups are excluded from the spread {covered_groups}. Floor: the mean over audits "
-        "of these speakers with equal rates in all groups, and the value that 95 % of these "
-        "audits stay within. p of a spread: the share of these audits with a value at least as "
-        "unfair. H (heterogeneity) tests whether groups differ at all; tau_log is the "
-        "between-group SD of log rates, corrected for sampling noise. A value within the floor "
-        "does not show fairness: with few speakers, large differences can go unnoticed. Floors "
-        "assume that variation between speakers is similar in all groups."
+    return full_sentence(
+        "table_legend",
+        spoof=_spoof_legend(audit),
+        confidence=100 * options["confidence"],
+        intervals=interval_names,
+        threshold=threshold_text,
+        signs=signs,
+        reference=reference_text(audit),
+        error_types=all_error_types(audit),
+        margin=options["margin"],
+        equivalence_confidence=100 * EQUIVALENCE_CONFIDENCE,
+        conditional=_because_of_note(audit),
+        minimums=minimums_text(audit),
+        groups=covered_groups,
     )
 
 
@@ -421,10 +423,7 @@ def _spoof_legend(audit: Audit) -> str:
     """Return what SFAR is, and which measures leave it out, where there are spoof trials."""
     if "sfar" not in error_types(audit):
         return ""
-    return (
-        "SFAR (spoof accepts): % of spoof trials accepted, for the attacks of this list. Measures "
-        "that join FNR and FPR, such as FDR, IR and GARBE, do not include spoof accepts. "
-    )
+    return full_sentence("spoof_legend") + " "
 
 
 def _because_of_note(audit: Audit) -> str:
@@ -432,7 +431,7 @@ def _because_of_note(audit: Audit) -> str:
     has_any = any(row.get("because_of") for row in audit.verdicts)
     if not has_any:
         return ""
-    return "Better, not without X: better, but not confirmed when group X is left out. "
+    return full_sentence("better_not_without") + " "
 
 
 # ---- where there are no intervals
@@ -446,10 +445,8 @@ def _observed_rate_blocks(
     if extremes.rows:
         yield from terminal_table(extremes, lines_below=1)
     point_name = point_row["operating_point"]
-    title = (
-        f"Every group at {point_name}, {_threshold_text(point_row)}. FNR: target trials rejected "
-        "(false rejects); FPR: nontarget trials accepted (false accepts); ratio: to all groups "
-        "pooled"
+    title = sentence_text(
+        "observed_rate_legend", point=point_name, threshold=_threshold_text(point_row)
     )
     yield from terminal_table(both_rates(rates, point_name, title))
     alpha = audit.record["options"]["alpha"][0]
@@ -463,10 +460,16 @@ def _observed_rate_blocks(
             else:
                 number = f"{row['value']:.4g}"
             measures.append(
-                f"{measure.short} (alpha {alpha:g}) {number} ({measure.fairer} is fairer)"
+                sentence_text(
+                    "alpha_measure_value",
+                    measure=measure.short,
+                    alpha=alpha,
+                    value=number,
+                    fairer=measure.fairer,
+                )
             )
     if measures:
-        yield text(f"Spread over groups: {', '.join(measures)}.")
+        yield text(full_sentence("observed_spread", measures=", ".join(measures)))
 
 
 # ---- two systems, or lists
@@ -488,9 +491,8 @@ def _comparison_blocks(audit: Audit) -> Iterator[RenderableType]:
                     for rank_metric, quantity, first_share, second_share in split.ranks
                     if rank_metric == metric
                 ]
-                words = (
-                    f"{metric}, share of replicates in which each system is better: "
-                    f"{', '.join(shares)}."
+                words = full_sentence(
+                    "better_in_replicates", metric=metric, shares=", ".join(shares)
                 )
                 yield Padding(text(words), (0, 0, 0, 2))
 
@@ -521,7 +523,7 @@ def _compatibility_blocks(audit: Audit, system: Row) -> Iterator[RenderableType]
     differing.sort(key=lambda numbers: -abs(numbers[1] - numbers[2]) / max(numbers[1:]))
     yield text(f"{_BT4VT_DIFFERENCES}.", apart=True)
     n_differing = f"{len(differing)} of its {len(rows)} values"
-    title = f"{n_differing} differ from the exact values; largest differences:"
+    title = sentence_text("differing_values", values=n_differing)
     cells = [
         (row["group"], row["metric"], f"{compatible:.6g}", f"{exact:.6g}")
         for row, compatible, exact in differing[:_MAX_COMPATIBILITY_ROWS]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from parivox.auditing import CROSSED_GALLERIES, FEW_PROBE_SPEAKERS
 from parivox.facts import Fact
 from parivox.report.audit_queries import point_as_given
-from parivox.report.catalogue import fact_text
+from parivox.report.catalogue import fact_text, sentence_text
 from parivox.report.error_names import SEARCH_ERRORS
 from parivox.report.limitation_sentences import SEARCH_WARNINGS, Caveat, persons_text
 from parivox.report.words import capitalised, count_of, count_text, percent
@@ -76,7 +76,10 @@ def threshold_text(audit: Audit, points: Sequence[Row]) -> str:
 
 def _validity_text(audit: Audit) -> str:
     n_galleries = len(conditions(audit)["gallery_sizes"])
-    return f"All results hold for {'this gallery' if n_galleries == 1 else 'these galleries'} only"
+    return sentence_text(
+        "results_hold_for_gallery",
+        galleries="this gallery" if n_galleries == 1 else "these galleries",
+    )
 
 
 def _point_text(audit: Audit, row: Row) -> str:
@@ -93,7 +96,7 @@ def _point_text(audit: Audit, row: Row) -> str:
     event = (
         "of non-mated searches return anyone"
         if kind == "fpir"
-        else f"of mated searches do not return their person{rank_text(audit)}"
+        else sentence_text("mated_searches_without_person", rank=rank_text(audit))
     )
     return (
         f"{words}, at which at most {100 * float(target):g} % {event} ({row['operating_point']}: "

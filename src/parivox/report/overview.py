@@ -39,7 +39,7 @@ from parivox.report.audit_queries import (
     systems,
     verdicts_by_metric,
 )
-from parivox.report.catalogue import inconclusive_text, reason_text
+from parivox.report.catalogue import full_sentence, inconclusive_text, reason_text, sentence_text
 from parivox.report.caveats import caveats, missing_scores
 from parivox.report.identification import (
     gallery_text,
@@ -83,16 +83,19 @@ _RATE_NAMES = {
     "fpir": "rates of false positive identifications",
 }
 _SYSTEM_CLAIMS = {
-    "fnr": ("falsely rejects fewer target trials", "falsely rejects the fewest target trials"),
+    "fnr": (sentence_text("fewer_false_rejects"), sentence_text("fewest_false_rejects")),
     "fpr": (
-        "falsely accepts fewer nontarget trials",
-        "falsely accepts the fewest nontarget trials",
+        sentence_text("fewer_false_accepts"),
+        sentence_text("fewest_false_accepts"),
     ),
-    "sfar": ("accepts fewer spoof trials", "accepts the fewest spoof trials"),
-    "fnir": ("misses fewer mated searches", "misses the fewest mated searches"),
+    "sfar": (sentence_text("fewer_spoof_accepts"), sentence_text("fewest_spoof_accepts")),
+    "fnir": (
+        sentence_text("fewer_missed_identifications"),
+        sentence_text("fewest_missed_identifications"),
+    ),
     "fpir": (
-        "returns someone in fewer non-mated searches",
-        "returns someone in the fewest non-mated searches",
+        sentence_text("fewer_false_identifications"),
+        sentence_text("fewest_false_identifications"),
     ),
 }
 """What is said of the better of two systems, and of the best."""
@@ -497,7 +500,7 @@ def _inconclusive_note(comparisons: Sequence[GroupComparison]) -> str:
     share = "the only comparison"
     if len(comparisons) > 1:
         share = f"{count_text(len(inconclusive))} of {count_text(len(comparisons))} comparisons"
-    return f"{share}, which does not mean equivalent. Reasons (number of comparisons): {reasons}."
+    return full_sentence("inconclusive_share_and_reasons", share=share, reasons=reasons)
 
 
 def _is_pair(groups: Sequence[GroupResult], reference: str) -> bool:
@@ -529,7 +532,7 @@ def _group_comparison(scope: Scope, rate_row: Row, verdict_row: Row | None) -> G
     estimate = findings.shrinkage_estimate(verdict_row)
     if verdict_row.get("because_of"):
         code, reason_code = "inconclusive", "because_of"
-        reason = f"better, but not confirmed without {verdict_row['because_of']}"
+        reason = sentence_text("better_but_not_confirmed", group=verdict_row["because_of"])
     return GroupComparison(
         system,
         rate,
@@ -572,12 +575,14 @@ def _findings(audit: Audit, groups: Sequence[GroupResult], status: str) -> Itera
         yield from ([Phrase(words)] for words in why_rates_only)
         return
     if not any(each.verdict for group in groups for each in group.all_comparisons()):
-        yield [Phrase("The audit does not show whether groups differ beyond chance")]
+        yield [Phrase(sentence_text("difference_beyond_chance_unknown"))]
         reasons = dict.fromkeys(
             findings.missing_interval_reason(audit, system) for system in systems(audit)
         )
         reference = audit.record["options"]["reference"][0]
-        words = "; ".join(filter(None, reasons)) or f"No group is {reference}"
+        words = "; ".join(filter(None, reasons)) or sentence_text(
+            "no_group_is_reference", reference=reference
+        )
         yield [Phrase(capitalised(words))]
         yield from _highest_observed_rates(groups)
         return
@@ -628,7 +633,15 @@ def _highest_observed_rates(groups: Sequence[GroupResult]) -> Iterator[Sentence]
         with_system = f" with {highest.system}" if has_several_systems else ""
         rate = f"{percent(highest.rate)} ({highest.error_counts})"
         yield [
-            Phrase(f"Highest observed rate of {ERROR_TYPES[metric]}: {name}, {rate}{with_system}")
+            Phrase(
+                sentence_text(
+                    "highest_observed_rate",
+                    error_type=ERROR_TYPES[metric],
+                    group=name,
+                    rate=rate,
+                    with_system=with_system,
+                )
+            )
         ]
 
 
@@ -641,10 +654,7 @@ def _grouping_sentences(
     """
     if len(groups) == 1:
         yield [
-            Phrase(
-                f"There is one group{by_grouping}, {groups[0].group}, and no other to compare it "
-                "with"
-            )
+            Phrase(sentence_text("only_one_group", by_grouping=by_grouping, group=groups[0].group))
         ]
         return
     worse, better = (
@@ -697,15 +707,19 @@ def _equivalent_sentence(audit: Audit, groups: Sequence[GroupResult], by_groupin
     if not codes:
         return "The same"
     if all(code == "equivalent" for code in codes):
-        return (
-            f"All groups{by_grouping} are equivalent: no rate differs from the rate of "
-            f"{findings.reference_text(audit)} by more than a factor of {margin:g}"
+        return sentence_text(
+            "groups_equivalent_within_margin",
+            by_grouping=by_grouping,
+            reference=findings.reference_text(audit),
+            margin=margin,
         )
     n_conditional = sum(comparison.reason_code == "because_of" for comparison in comparisons)
-    better = f" ({n_conditional} better, but not confirmed without the worst group)"
-    return (
-        f"No group{by_grouping} is shown to be worse or better; {_inconclusive_share(codes)}"
-        f"{better if n_conditional else ''}"
+    better = " (" + sentence_text("better_but_for_worst_group", groups=n_conditional) + ")"
+    return sentence_text(
+        "no_group_worse_or_better",
+        by_grouping=by_grouping,
+        inconclusive_share=_inconclusive_share(codes),
+        better=better if n_conditional else "",
     )
 
 
@@ -713,14 +727,14 @@ def _inconclusive_share(codes: Sequence[str]) -> str:
     """Return how many of some verdicts are inconclusive, in words."""
     n_inconclusive = codes.count("inconclusive")
     if len(codes) == 1:
-        return "the only comparison is inconclusive"
+        return sentence_text("only_comparison_inconclusive")
     if n_inconclusive < len(codes):
         share = f"{count_text(n_inconclusive)} of {count_text(len(codes))}"
     elif len(codes) == _PAIR_SIZE:
         share = "both"
     else:
         share = f"all {count_text(len(codes))}"
-    return f"{share} comparisons are inconclusive"
+    return sentence_text("comparisons_inconclusive", share=share)
 
 
 def _groups_with_verdict(
@@ -775,7 +789,7 @@ def _frequency_sentence(
             )
     named = chain.from_iterable(comparisons for _, comparisons in (*worse, *better))
     if any(comparison.reason_code == ATTACK_DEPENDENT for comparison in named):
-        phrases.append(Phrase(". This may not hold for other attacks"))
+        phrases.append(Phrase(". " + sentence_text("may_not_hold_for_other_attacks")))
     return phrases
 
 
@@ -887,9 +901,15 @@ def _joint_differences(
         p_text = _largest_p_text(list(p_values.values()))
         each = "each " if len(p_values) > 1 else ""
         yield capitalised(
-            f"{names}{_RATE_NAMES[metric]} are not equal in all groups{by_grouping} (test of all "
-            f"groups together, {each}adjusted {p_text}{assumption}), but no single group is shown "
-            "to differ"
+            sentence_text(
+                "rates_not_equal",
+                systems=names,
+                rates=_RATE_NAMES[metric],
+                by_grouping=by_grouping,
+                each=each,
+                p=p_text,
+                assumption=assumption,
+            )
         )
 
 
@@ -1030,7 +1050,7 @@ def _threshold_text(audit: Audit) -> str:
     # decisions are made at the threshold of each trial
     are_decisions = all(point_as_given(row) == "deployed" for row in first_points)
     if are_decisions and (rules := audit.record.get("thresholds")):
-        return f"thresholds by {rules['by']} of a rule file (deployed)"
+        return sentence_text("thresholds_of_rule_file", attribute=rules["by"])
     words = "; ".join(descriptions)
     if are_decisions:
         return words
@@ -1050,12 +1070,16 @@ def _cascade_text(
 ) -> str:
     """Return what both stages of a cascade accept; `words` are on the second one's threshold."""
     numbers = dict.fromkeys(f"{threshold:.4g}" for threshold in first_stage_thresholds)
-    first = f"accepted if the countermeasure score is at least {' or '.join(numbers)}"
+    first = sentence_text("countermeasure_accepts", thresholds=" or ".join(numbers))
     points = [point_as_given(row).partition("=") for row in first_points]
     if all(kind == "threshold" for kind, _, _ in points):
         settings = dict.fromkeys(setting for _, _, setting in points)
-        return f"{first} and the ASV score at least {' or '.join(settings)}"
-    return f"{first} and the ASV score reaches one common threshold: {words}"
+        return sentence_text(
+            "countermeasure_and_asv_score", countermeasure=first, thresholds=" or ".join(settings)
+        )
+    return sentence_text(
+        "countermeasure_and_common_threshold", countermeasure=first, operating_points=words
+    )
 
 
 def _point_label(audit: Audit, row: Row) -> str:
@@ -1068,16 +1092,16 @@ def _point_label(audit: Audit, row: Row) -> str:
 
 
 _TARGET_EVENTS = {
-    "fpr": "of nontarget trials are accepted",
-    "fnr": "of target trials are rejected",
-    "sfar": "of spoof trials are accepted",
-    "fnir": "of mated searches miss their person",
-    "fpir": "of non-mated searches return anyone",
+    "fpr": sentence_text("nontarget_trials_accepted"),
+    "fnr": sentence_text("target_trials_rejected"),
+    "sfar": sentence_text("spoof_trials_accepted"),
+    "fnir": sentence_text("mated_searches_missed"),
+    "fpir": sentence_text("nonmated_searches_answered"),
 }
 _POINT_DESCRIPTIONS = {
-    "eer": "both error types are equally frequent",
-    "bayes": "the threshold that minimises the cost of scores that are likelihood ratios",
-    "deployed": "decisions as they were made",
+    "eer": sentence_text("error_types_equally_frequent"),
+    "bayes": sentence_text("likelihood_ratio_threshold"),
+    "deployed": sentence_text("decisions_as_made"),
 }
 
 
@@ -1176,7 +1200,9 @@ def _errors_without_trials(pooled_rates: Sequence[PooledRates]) -> Iterator[str]
     for pooled in pooled_rates:
         if not pooled.has_trials:
             reasons = "; ".join(dict.fromkeys(rate for _, rate in pooled.rates))
-            yield f"The audit says nothing about {ERROR_TYPES[pooled.metric]}: {reasons}"
+            yield sentence_text(
+                "error_without_trials", error_type=ERROR_TYPES[pooled.metric], reasons=reasons
+            )
 
 
 def _exclusions_text(audit: Audit, system: Row, metric: str) -> str:
@@ -1273,17 +1299,25 @@ def _fairer_systems(audit: Audit, groups: Sequence[GroupResult]) -> Iterator[str
             if _is_pair(groups, reference):
                 (compared_with,) = (other.group for other in groups if other.group != group.group)
             sentences.append(
-                f"In {ERROR_TYPES[metric]}, the gap between {group.group} and {compared_with} is "
-                f"smaller with {fairer.system} than with {less_fair.system}: ratio "
-                f"{short_number(lower_ratio)} against {short_number(higher_ratio)}, adjusted "
-                f"{p_value(p)}{_common_trials_text(rows)}"
+                sentence_text(
+                    "fairer_system",
+                    error_type=ERROR_TYPES[metric],
+                    group=group.group,
+                    reference=compared_with,
+                    fairer=fairer.system,
+                    less_fair=less_fair.system,
+                    lower_ratio=short_number(lower_ratio),
+                    higher_ratio=short_number(higher_ratio),
+                    p=p_value(p),
+                    on_trials=_common_trials_text(rows),
+                )
             )
     if sentences:
         yield from sentences[:_MAX_NAMED]
         return
     first_group, first_metric = worse[0]
     names = " or ".join(each.system for each in first_group.comparisons[first_metric])
-    yield f"The data do not show whether {names} is fairer{_common_trials_text(rows)}"
+    yield sentence_text("fairer_system_unknown", systems=names, on_trials=_common_trials_text(rows))
 
 
 def _ratio_comparison_rows(audit: Audit, grouping_label: str) -> list[Row]:
@@ -1322,28 +1356,36 @@ def _best_system_sentence(
     inconclusive = [system for system, (_, is_shown) in outcomes.items() if not is_shown]
     if len(outcomes) == 1:
         ((second, (p, _)),) = outcomes.items()
-        words = f"The data do not show whether {best} or {second} {than_one}"
+        words = sentence_text(
+            "better_system_unknown", system=best, other_system=second, claim=than_one
+        )
         if beaten_p_values:
             words = f"{best} {than_one} than {second}"
         p_text = "" if math.isnan(p) else f", {p_value(p)}"
         return f"{words}: {rate_of[best]} against {rate_of[second]}{p_text}"
     if not beaten_p_values:
-        return (
-            f"The data do not show which system {than_all}; the lowest observed rate is that of "
-            f"{best}, {rate_of[best]}"
-        )
+        return sentence_text("best_system_unknown", claim=than_all, system=best, rate=rate_of[best])
     each = "each " if len(beaten_p_values) > 1 else ""
     p_text = f"{each}adjusted {_largest_p_text(beaten_p_values)}"
     if not inconclusive:
-        return (
-            f"{best} {than_all}, {rate_of[best]}: fewer than each of {len(outcomes)} other "
-            f"systems, {p_text}"
+        return sentence_text(
+            "best_of_all_systems",
+            system=best,
+            claim=than_all,
+            rate=rate_of[best],
+            other_systems=len(outcomes),
+            p=p_text,
         )
     inconclusive_names = ", ".join(shortened_names(inconclusive, most=_MAX_NAMED))
-    return (
-        f"{best} has the lowest observed rate, {rate_of[best]}: {best} {than_one} than "
-        f"{len(beaten_p_values)} of {len(outcomes)} other systems ({p_text}); inconclusive "
-        f"against {inconclusive_names}"
+    return sentence_text(
+        "best_of_some_systems",
+        system=best,
+        rate=rate_of[best],
+        claim=than_one,
+        beaten=len(beaten_p_values),
+        other_systems=len(outcomes),
+        p=p_text,
+        inconclusive=inconclusive_names,
     )
 
 
@@ -1377,5 +1419,7 @@ def _comparisons_text(audit: Audit, groups: Sequence[GroupResult], n_comparisons
             factors.insert(0, f"{n_systems} systems")
         words += f": {' × '.join(factors)}"
     if n_groups:
-        words += f"; each group is compared with {findings.reference_text(audit)}"
+        words += "; " + sentence_text(
+            "each_group_compared_with", reference=findings.reference_text(audit)
+        )
     return words

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import group
 
-from parivox.report.catalogue import fact_text
+from parivox.report.catalogue import fact_text, sentence_text
 from parivox.report.words import add_row, capitalised, count_of, grid, percent, print_text, text
 from parivox.scoring.score_metrics import ALL
 
@@ -72,7 +72,7 @@ def _rates_table(metrics: ScoreMetrics, groups: list[str]) -> Iterator[Renderabl
         return
     fpr = float(next(iter(rates.values()))["definition"].removeprefix("fpr="))
     yield text(
-        f"Rates at one threshold, at which {percent(fpr)} of all nontarget trials are accepted:",
+        sentence_text("rates_at_one_threshold", fpr=percent(fpr)),
         apart=True,
     )
     heads = ("false rejects (FNR)", "errors/trials", "false accepts (FPR)", "errors/trials")

@@ -22,7 +22,7 @@ from parivox.report.audit_queries import (
     systems,
     verdicts_by_metric,
 )
-from parivox.report.catalogue import gates_text, inconclusive_text
+from parivox.report.catalogue import full_sentence, gates_text, inconclusive_text
 from parivox.report.findings import (
     confidence_statement,
     no_threshold_sentence,
@@ -129,7 +129,7 @@ def _status_sentence(audit: Audit, groups: Sequence[str]) -> str:
     primary = primary_question_text(audit)
     if not primary or not verdicts or any(row["confirmatory"] for row in verdicts):
         return capitalised(confidence_statement(audit))
-    return f"These verdicts are exploratory. Only verdicts by {primary} are confirmatory."
+    return full_sentence("verdicts_exploratory", primary=primary)
 
 
 def _group_blocks(

@@ -22,6 +22,7 @@ from parivox.report.audit_queries import (
     attacks_text,
     error_types,
 )
+from parivox.report.catalogue import full_sentence
 from parivox.report.error_names import SEARCH_ERRORS
 from parivox.report.findings import ALLOCATIONS, default_choices, ratio_legend
 from parivox.report.identification import error_condition, is_identification
@@ -87,7 +88,7 @@ def _note_lines(audit: Audit) -> Iterator[RenderableType]:
     # what verdicts say is shown with their groups
     rows = [row for row in audit.sentences() if row["column"] != "sentence"]
     if not rows:
-        yield text("No table has a reason or a note.")
+        yield text(full_sentence("no_reasons_or_notes"))
     for i, (place, rows_of_column) in enumerate(
         groupby(rows, key=lambda row: (row["table"], row["column"]))
     ):
@@ -125,7 +126,7 @@ def _summary_blocks(audit: Audit, first_screen: Overview) -> Iterator[Renderable
         )
         allocation = f"False accepts: {ALLOCATIONS[audit.record['options']['allocate'][0]]}."
         if is_identification(audit):
-            allocation = "Groups are those of the probe's speaker."
+            allocation = full_sentence("groups_of_probe_speaker")
         if "sfar" in error_types(audit):
             allocation += f" Spoof accepts: {SPOOF_TRIALS_OF_GROUP}."
         notes_on_p = _adjustment_note(first_screen, all_error_types(audit))
@@ -235,11 +236,7 @@ def _adjustment_note(first_screen: Overview, types: str) -> Iterator[str]:
         and ((comparison.low or 0) > 1 or (comparison.high or 1) < 1)
         for _, comparison in _shown_comparisons(first_screen)
     ):
-        yield (
-            "Verdicts are adjusted for multiple comparisons (all groups of a grouping and "
-            f"{types}); intervals are not. A comparison marked ? can therefore have an "
-            "interval that excludes 1."
-        )
+        yield full_sentence("adjusted_verdicts", error_types=types)
 
 
 def _shrinkage_estimates_line(first_screen: Overview) -> Iterator[Text]:
@@ -252,10 +249,7 @@ def _shrinkage_estimates_line(first_screen: Overview) -> Iterator[Text]:
             estimates.append(f"{group.name} {comparison.best_guess}{with_system}")
     if estimates:
         words = ", ".join(shortened_names(estimates, most=_MAX_SYSTEMS_ABREAST))
-        yield text(
-            "Shrinkage estimates (with few data, ratios of groups found worse or better tend to be "
-            f"too far from 1): {words}."
-        )
+        yield text(full_sentence("shrinkage_estimates", estimates=words))
 
 
 class _RatesTable:

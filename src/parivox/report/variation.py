@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import group
 from rich.padding import Padding
 
-from parivox.report.catalogue import cell_text
+from parivox.report.catalogue import cell_text, full_sentence
 from parivox.report.words import capitalised, grid, print_text, text
 
 if TYPE_CHECKING:
@@ -30,21 +30,31 @@ def variation_summary(variation: Variation) -> Iterator[RenderableType]:
     numbers = ", ".join(f"{n:,}" for n in pairs_per_speaker)
     n_speakers = sum(variation.kept.values())
     yield text(
-        f"{variation.variants} lists for each of {numbers} pairs per speaker and class, drawn with "
-        f"seed {variation.seed} from the scored pairs of {n_speakers:,} speakers by "
-        f"{variation.by}."
+        full_sentence(
+            "variation_design",
+            variants=variation.variants,
+            pairs=numbers,
+            seed=variation.seed,
+            speakers=n_speakers,
+            grouping=variation.by,
+        )
     )
     if variation.left_out:
         counts_text = ", ".join(f"{name} {n:,}" for name, n in variation.left_out.items())
         yield text(
-            f"Excluded: {sum(variation.left_out.values()):,} speakers with fewer than "
-            f"{pairs_per_speaker[-1]:,} pairs of either class ({counts_text})."
+            full_sentence(
+                "variation_excluded",
+                speakers=sum(variation.left_out.values()),
+                pairs=pairs_per_speaker[-1],
+                counts=counts_text,
+            )
         )
     if variation.warning:
         yield text(f"{capitalised(cell_text(variation.warning))}.")
     yield text(
-        f"SD / mean over the {variation.variants} lists, then over {variation.replicates} draws "
-        "of speakers: more pairs reduce the former, more speakers the latter."
+        full_sentence(
+            "variation_spread", variants=variation.variants, replicates=variation.replicates
+        )
     )
     titles = {
         "eer": "EER",
