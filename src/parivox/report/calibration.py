@@ -10,7 +10,7 @@ from parivox.core.calibration import Logistic
 from parivox.decide.calibration import AS_SCORED
 from parivox.decide.fitting_trials import EVERYONE, NORMALISED
 from parivox.decide.threshold_fitting import COMMON, PER_GROUP
-from parivox.report.catalogue import reason_text
+from parivox.report.catalogue import full_sentence, reason_text, sentence_text
 from parivox.report.sheets.sheet import Cell, Column, Sheet, terminal_table
 from parivox.report.thresholds import (
     gain_interval_text,
@@ -68,10 +68,7 @@ def calibration_summary(
         yield from terminal_table(sheet, lines_above=1, lines_below=1)
     if differing:
         yield text("* the group's own calibrator differs significantly from the common calibrator")
-    yield text(
-        "Calibration loss: Cllr minus minimum Cllr, corrected because minimum Cllr is fitted "
-        "to the same trials. The minimum is 0."
-    )
+    yield text(full_sentence("calibration_loss"))
     yield text(", ".join(_calibrator_lines(calibration)) + ".")
     yield from _kept_common_lines(own_rows, differing)
     if differing:
@@ -85,26 +82,32 @@ def _answer_blocks(
     """Yield whether any group's calibrator differs from the common one, and the mean gain."""
     n_groups = len(own_rows) - 1  # without all trials
     if not any(row["reason"] == "" for name, row in own_rows.items() if name != EVERYONE):
-        words = "No group is large enough for a group-specific calibrator."
+        words = full_sentence("no_group_for_calibrator")
         yield text(words, style="bold", apart=True)
         return
     if differing:
         group_names = ", ".join(shortened_names(differing, most=_MAX_NAMED_GROUPS))
         differ = "differs" if len(differing) == 1 else "differ"
-        words = (
-            f"The calibrators of {len(differing)} of {n_groups} groups {differ} from the common "
-            f"one: {group_names}."
+        words = full_sentence(
+            "calibrators_differ",
+            differing=len(differing),
+            groups=n_groups,
+            verb=differ,
+            group_names=group_names,
         )
     else:
-        words = "One common calibrator: no group's calibrator is shown to differ from it."
+        words = full_sentence("one_common_calibrator")
     yield text(words, style="bold", apart=True)
     gain = next(row for row in calibration.rules.rows() if row["rule"] == PER_GROUP)
     yield text(
-        f"The gain in mean Cllr from group-specific calibrators "
-        f"{gain_text(gain, is_needed=bool(differing))}: {_bits_text(gain, 'gain')} bits."
+        full_sentence(
+            "calibration_gain",
+            outcome=gain_text(gain, is_needed=bool(differing)),
+            bits=_bits_text(gain, "gain"),
+        )
     )
     if not differing:
-        yield text("Gains are tested only if a calibrator is shown to differ.")
+        yield text(full_sentence("gains_tested_if_calibrator_differs"))
 
 
 def rules_sheet(calibration: Calibration, differing: Sequence[str]) -> Sheet:
@@ -181,19 +184,23 @@ def _kept_common_lines(
     without_gain = [name for name in with_calibrator if groups[name]["p"] is not None]
     untested = [name for name in with_calibrator if groups[name]["p"] is None]
     for names, reason in (
-        (without_gain, "not shown to differ from the common calibrator"),
-        (untested, "too few speakers to show a difference"),
+        (without_gain, sentence_text("calibrator_not_shown_to_differ")),
+        (untested, sentence_text("too_few_for_difference")),
         (small, "too few speakers for group-specific calibrators"),
     ):
         if names:
             group_names = ", ".join(shortened_names(names, most=_MAX_NAMED_GROUPS))
-            yield text(f"Keep the common calibrator for {group_names}: {reason}.")
+            yield text(full_sentence("keep_common_calibrator", groups=group_names, reason=reason))
     groups_of_reason: dict[str, list[str]] = {}
     for name, row in groups.items():
         if row["reason"] and name not in small:
             groups_of_reason.setdefault(reason_text(row), []).append(name)
     for reason, names in groups_of_reason.items():
-        yield text(f"Keep the common calibrator for {', '.join(names)} ({reason}).")
+        yield text(
+            full_sentence(
+                "keep_common_calibrator_by_reason", groups=", ".join(names), reason=reason
+            )
+        )
 
 
 def _next_step(out: str | None) -> Iterator[RenderableType]:
@@ -203,6 +210,6 @@ def _next_step(out: str | None) -> Iterator[RenderableType]:
     if out is not None:
         start = f"Calibrator: {out}"
     yield text(
-        f"{start}. To apply it: {command}. To audit the result: parivox audit llr.csv --llr",
+        sentence_text("apply_calibrator", calibrator=start, command=command),
         apart=True,
     )

@@ -25,8 +25,10 @@ from parivox.facts import (
     values_cell,
 )
 from parivox.report.attack_sentences import ATTACK_SENTENCES
+from parivox.report.command_sentences import COMMAND_SENTENCES
 from parivox.report.data_sentences import DATA_SENTENCES
 from parivox.report.decision_sentences import DECISION_SENTENCES, PLAN_REASONS
+from parivox.report.inspection_sentences import INSPECTION_SENTENCES
 from parivox.report.limitation_sentences import LIMITATIONS
 from parivox.report.list_sentences import LIST_SENTENCES
 from parivox.report.paper_sentences import PAPER_SENTENCES
@@ -95,6 +97,8 @@ def _strata(values: Mapping[str, Any]) -> str:
 
 REPORT_SENTENCES: dict[str, SentenceTemplate] = {
     **SUMMARY_SENTENCES,
+    **INSPECTION_SENTENCES,
+    **COMMAND_SENTENCES,
 }
 """What summaries, tables, charts and reports say around the facts of results."""
 SENTENCES: dict[str, SentenceTemplate] = {

@@ -13,7 +13,7 @@ from parivox.data.formats import FORMATS
 from parivox.data.formats.delimited import COMMENT_LINES, SPANNING_RECORDS
 from parivox.errors import printable
 from parivox.facts import CODE_JOINT, facts_of_cell
-from parivox.report.catalogue import cell_text
+from parivox.report.catalogue import cell_text, sentence_text
 from parivox.report.words import STYLES, count_of, terminal
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def _joint_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
     counts_files = [inspected for inspected in inspection.files if inspected.kind == "counts"]
     has_problems = inspection.problems or any(inspected.problems for inspected in counts_files)
     if len(counts_files) > 1 and not has_problems:
-        yield "join", f"the {len(counts_files)} files of score counts can be combined"
+        yield "join", sentence_text("counts_can_be_combined", files=len(counts_files))
     for shared in inspection.shared:
         yield "twice", _shared_attribute_text(shared, short_names)
     for problem in inspection.problems:
@@ -168,8 +168,8 @@ def _next_command_lines(inspection: Inspection, n_problems: int) -> Iterator[tup
         yield "where", f"{'; '.join(missing)} (still to be given)"
     for difference in inspection.differing:
         share = _percent_text(difference.share)
-        words = f"by {difference.grouping} alone, {share} of the target trials"
-        words += f" would be in no group, as the two sides differ; {difference.instead} uses one"
+        words = sentence_text("grouping_by_trial_side", attribute=difference.grouping, share=share)
+        words += " " + sentence_text("no_group_as_sides_differ", attribute=difference.instead)
         yield "why", f"{words} side, also for --within"
 
 
@@ -271,9 +271,7 @@ def _row_count_text(inspected: FileFindings) -> str:
         return ""
     rows = count_of(inspected.rows, "row")
     return (
-        f"; {rows}"
-        if inspected.whole
-        else f"; more than {rows}, of which the first {rows} are described"
+        f"; {rows}" if inspected.whole else "; " + sentence_text("first_rows_described", rows=rows)
     )
 
 
@@ -314,7 +312,7 @@ def _fact_texts(facts: Mapping[str, str]) -> Iterator[str]:
             yield f"separated by {_SEPARATORS.get(detail, detail)}"
         elif fact == "hidden_rows":
             rows = "row" if detail == "1" else "rows"
-            yield f"{detail} hidden {rows} read like other rows"
+            yield sentence_text("hidden_rows_read", count=detail, noun=rows)
         elif fact == "decimal":
             if detail != ".":
                 yield f"decimals with {detail!r}"
@@ -348,11 +346,11 @@ def _speaker_source_text(inspected: FileFindings, *, has_table: bool) -> str:
         if speaker_source.conflict_share == 0:
             return "each is a speaker"
         remedy = "" if has_table else ", so give --utterances, or --models for models"
-        return f"the ids do not contain the speaker{remedy}"
+        return sentence_text("ids_without_speaker", remedy=remedy)
     by_label = ""
     if speaker_source.conflict_share:
-        contradicted = (
-            f", but {_percent_text(speaker_source.conflict_share)} of the labels contradict that"
+        contradicted = ", " + sentence_text(
+            "labels_contradict_speakers", share=_percent_text(speaker_source.conflict_share)
         )
         option = (
             "--columns test_speaker=..."
@@ -379,20 +377,21 @@ def _labels_text(inspected: FileFindings) -> str:
     labels = inspected.labels
     if labels is None:
         if inspected.kind == "scores" and "label" not in (inspected.roles or {}):
-            return "none, so trials of one speaker are target trials"
+            return sentence_text("speakers_decide_labels")
         return ""
     words = f"target {labels.target:,}, nontarget {labels.nontarget:,}"
     if labels.spoof:
         words += f", spoof {labels.spoof:,}"
     if bool(labels.target) != bool(labels.nontarget):
-        words += f" (only {'FNR' if labels.target else 'FPR'} can be audited)"
-    if labels.source == "speakers" and (only_column := only_customer_column(inspected.roles or {})):
-        return (
-            f"none and no claims, so {only_column!r} is both the caller and the claimed customer: "
-            f"{words}"
+        words += (
+            " ("
+            + sentence_text("one_error_type_only", metric="FNR" if labels.target else "FPR")
+            + ")"
         )
+    if labels.source == "speakers" and (only_column := only_customer_column(inspected.roles or {})):
+        return sentence_text("customer_without_claims", column=only_column, counts=words)
     if labels.source == "speakers":
-        return f"none, so determined by the speakers of both sides: {words}"
+        return sentence_text("labels_by_speakers", counts=words)
     if not labels.source:
         return words
     n_unlabelled = inspected.rows - labels.target - labels.nontarget - labels.spoof
@@ -422,7 +421,7 @@ def _count_file_lines(
         suppression_reason = f"to protect groups of fewer than {count_file.least} speakers"
         suppressed = f"{_first_names(count_file.withheld)}, {suppression_reason}"
     elif count_file.least:
-        suppressed = f"nothing, as no group has fewer than {count_file.least} speakers"
+        suppressed = sentence_text("no_small_group", speakers=count_file.least)
     yield "suppressed", suppressed
     yield "not in it", "; ".join(map(cell_text, count_file.lacks))
 
@@ -453,11 +452,8 @@ def _scores_text(inspected: FileFindings) -> str:
     if scores.auc is None:
         return words
     if scores.auc < _CHANCE_AUC:
-        return (
-            f"{words}; targets score lower (AUC {scores.auc:.4g}), like distances: give "
-            "--distance, or --similarity if higher scores mean the same speaker"
-        )
-    return f"{words}; targets score higher (AUC {scores.auc:.4g})"
+        return sentence_text("targets_score_lower", range=words, auc=scores.auc)
+    return sentence_text("targets_score_higher", range=words, auc=scores.auc)
 
 
 def _column_text(column: InspectedColumn) -> str:
@@ -489,10 +485,24 @@ def _join_text(join: Join, short: Mapping[str, str]) -> str:
     file_name, table_name = short[join.of], short[join.in_]
     table = f"{table_name} (column {join.column!r})" if join.column else table_name
     if join.met == join.count == 1:
-        return f"{table} contains the one {matched_ids.removesuffix('s')} of {file_name}"
+        return sentence_text(
+            "table_contains_only_id",
+            table=table,
+            noun=matched_ids.removesuffix("s"),
+            file=file_name,
+        )
     if join.met == join.count:
-        return f"{table} contains all {join.count:,} {matched_ids} of {file_name}"
-    words = f"{table} contains {join.met:,} of {join.count:,} {matched_ids} of {file_name}"
+        return sentence_text(
+            "table_contains_all_ids", table=table, ids=join.count, noun=matched_ids, file=file_name
+        )
+    words = sentence_text(
+        "table_contains_some_ids",
+        table=table,
+        matched=join.met,
+        ids=join.count,
+        noun=matched_ids,
+        file=file_name,
+    )
     if join.missing:
         ellipsis = ", ..." if join.count - join.met > len(join.missing) else ""
         words += f"; not {', '.join(join.missing)}{ellipsis}"
@@ -506,8 +516,8 @@ def _shared_attribute_text(shared: SharedAttribute, short: Mapping[str, str]) ->
     ]
     words = f"{shared.name} is in {' and '.join(file_texts)}"
     if shared.refused == "":
-        return f"{words}, with the same values"
+        return sentence_text("attribute_with_same_values", tables=words)
     choices = " or ".join(f"{level}.{shared.name}" for level in shared.files)
     if shared.refused is None:
-        return f"{words}; where the values differ, choose one: {choices}"
+        return sentence_text("attribute_to_choose", tables=words, choices=choices)
     return f"{words}: {shared.refused}"

@@ -355,7 +355,7 @@ _BY_GENDER = {
     ],
 }
 _FOLDERS = {"column": "", "are_folders": True}
-LIST_SENTENCES = {
+LIST_SENTENCES: dict[str, SentenceTemplate] = {
     # what checks find
     "unequal_numbers_of_classes": SentenceTemplate(
         _unequal_numbers_of_classes,
@@ -744,6 +744,18 @@ LIST_SENTENCES = {
         "{common:,} of {cohort:,} speakers of the cohort are also in the trials; use other people "
         "for the cohort",
         {"common": 3, "cohort": 120},
+    ),
+    # what `parivox trials` prints
+    "use_details": SentenceTemplate("For details of each check and further statistics, use -v"),
+    "checks_failed": SentenceTemplate(
+        "fails {failed} of {checks} checks ({names})",
+        {"failed": 2, "checks": 12, "names": "G1, G9"},
+    ),
+    "checks_passed": SentenceTemplate("passes all {checks} checks", {"checks": 12}),
+    "every_trial_written": SentenceTemplate("Every trial is in {path}", {"path": "graded.csv"}),
+    "list_size": SentenceTemplate(
+        "{trials} ({target:,} target, {nontarget:,} nontarget) of {parts}",
+        {"trials": "1,200 trials", "target": 100, "nontarget": 1100, "parts": "40 speakers"},
     ),
 }
 """Every sentence on trial lists by its code."""

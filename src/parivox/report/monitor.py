@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import group
 
 from parivox.monitoring.daily_tests import BASELINE, BEFORE, LIMIT, MIN_SPEAKERS, OTHERS
-from parivox.report.catalogue import cell_text, reason_text
+from parivox.report.catalogue import cell_text, full_sentence, reason_text, sentence_text
 from parivox.report.sheets.sheet import Cell, Sheet, terminal_table
 from parivox.report.words import (
     count_text,
@@ -91,10 +91,8 @@ def headline(monitor: Monitor) -> str:
     if not rows:
         reasons = dict.fromkeys(reason_text(row) for row in monitor.groups.rows())
         if "" not in reasons:
-            return f"No alarm, as no group is judged: {'; '.join(reasons)}."
-        return (
-            f"No alarm: no group is shown to have {_no_alarm_clauses(monitor.record['settings'])}."
-        )
+            return full_sentence("no_group_judged", reasons="; ".join(reasons))
+        return full_sentence("no_alarm", rates=_no_alarm_clauses(monitor.record["settings"]))
     clauses = [_alarm_clause(row) for row in rows]
     return f"Alarm: {'; '.join(shortened_names(clauses, most=_MAX_NAMED_GROUPS))}."
 
@@ -102,10 +100,14 @@ def headline(monitor: Monitor) -> str:
 def _alarm_clause(row: Row) -> str:
     """Return what an alarm is about, in a few words."""
     if row["against"] == LIMIT:
-        return f"false reject rate of {row['group']} {short_number(row['ratio'])} times the limit"
-    return (
-        f"false rejects {short_number(row['ratio'])} times as frequent among {row['group']} as "
-        f"{_REFERENCE_CLAUSES[row['against']]}"
+        return sentence_text(
+            "alarm_against_limit", group=row["group"], ratio=short_number(row["ratio"])
+        )
+    return sentence_text(
+        "alarm_against_rate",
+        ratio=short_number(row["ratio"]),
+        group=row["group"],
+        reference=_REFERENCE_CLAUSES[row["against"]],
     )
 
 
@@ -139,9 +141,9 @@ def _alarm_rows(monitor: Monitor) -> Iterator[tuple[str, Row, str]]:
         if row_today["is_alarm"]:
             yield raised["day"], row_today, ""
         else:
-            state = " The data up to today no longer show this rise."
+            state = " " + full_sentence("rise_no_longer_shown")
             if row_today["reason"]:
-                state = f" The group is not judged today ({reason_text(row_today)})."
+                state = " " + full_sentence("group_not_judged_today", reason=reason_text(row_today))
             yield raised["day"], raised, state
 
 
@@ -158,26 +160,37 @@ def _alarm_sentence(raised: str, row: Row, present_state: str) -> str:
         lowest, highest = (
             percent(None if ratio is None else ratio * row["reference"]) for ratio in (low, high)
         )
-        sentence = (
-            f"The false reject rate of {group} is {percent(row['fnr'])} [{lowest}, {highest}], "
-            f"above the limit of {reference} {counts}."
+        sentence = full_sentence(
+            "alarm_above_limit",
+            group=group,
+            fnr=percent(row["fnr"]),
+            low=lowest,
+            high=highest,
+            reference=reference,
+            counts=counts,
         )
     else:
         times = f"{short_number(row['ratio'])} times {_interval_text(low, high)}"
         as_where = f"as frequent among {group} as {_REFERENCE_CLAUSES[row['against']]}"
-        sentence = (
-            f"False rejects are {times} {as_where}: {percent(row['fnr'])} {counts}, against "
-            f"{reference}."
+        sentence = full_sentence(
+            "alarm_of_group",
+            times=times,
+            relation=as_where,
+            fnr=percent(row["fnr"]),
+            counts=counts,
+            reference=reference,
         )
     if row["others_ratio"] is not None:
         times = short_number(row["others_ratio"])
-        sentence += (
-            f" In all other groups combined, false rejects are {times} times as frequent as before."
-        )
-    return (
-        f"{sentence} The rise began about {row['changed']}, and the alarm was raised on {raised}."
-        f"{present_state} There would be no alarm with {count_text(row['silent_at'])} errors or "
-        f"fewer, or if {percent(row['explained_by'])} of these trials were rejected impostors."
+        sentence += " " + full_sentence("other_groups_rise", times=times)
+    return full_sentence(
+        "alarm_paragraph",
+        sentence=sentence,
+        day=row["changed"],
+        alarm_day=raised,
+        state=present_state,
+        errors=count_text(row["silent_at"]),
+        impostors=percent(row["explained_by"]),
     )
 
 
@@ -188,7 +201,7 @@ def groups_sheet(monitor: Monitor, max_rows: int | None = None) -> Sheet:
     shown = rows[:max_rows]
     n_hidden = len(rows) - len(shown)
     hidden_text = f" ({n_hidden} more: --json)" if n_hidden else ""
-    title = "No group is judged."
+    title = full_sentence("no_group_is_judged")
     if rows:
         title = (
             "False rejects of each group, since the week with the most evidence of a "
@@ -226,24 +239,20 @@ def notes(monitor: Monitor) -> Iterator[str]:
     settings = monitor.record["settings"]
     yield _false_alarm_sentence(settings)
     if settings["impostors"]:
-        yield (
-            f"Assumption: at most {100 * settings['impostors']:g} % of the trials of any group "
-            "were made by impostors."
-        )
+        yield full_sentence("impostor_assumption", impostors=100 * settings["impostors"])
     yield from _not_judged_sentences(monitor)
     excluded = monitor.record.get("left_out", ())
     if excluded:
         words = ", ".join(map(_excluded_text, excluded))
-        yield f"Trials excluded or repeated on the last day: {words}."
+        yield full_sentence("trials_excluded_or_repeated", counts=words)
     if not monitor.record["weeks_left"]:
-        yield (
-            "Rises that begin after the first year are tested from the last week of that year on. "
-            "Begin a new state."
-        )
+        yield full_sentence("late_rises")
     if "bytes" in monitor.record:
         n_bytes = monitor.record["bytes"]
         bytes_per_speaker = n_bytes / monitor.record["speakers"]
-        yield f"The state has {count_text(n_bytes)} bytes, {bytes_per_speaker:.0f} per speaker."
+        yield full_sentence(
+            "state_size", size=count_text(n_bytes), size_per_speaker=bytes_per_speaker
+        )
 
 
 def _excluded_text(entry: Row) -> str:
@@ -256,22 +265,17 @@ def _false_alarm_sentence(settings: Row) -> str:
     """Return the chance of a false alarm, and under which conditions it holds."""
     margin = ""
     if settings["margin"] > 1:
-        margin = (
-            f" An alarm requires a rate of more than {settings['margin']:g} times the reference "
-            "rate; a limit applies without this margin."
-        )
+        margin = " " + full_sentence("alarm_margin", margin=settings["margin"])
     alarm_percent = 100 * settings["alpha"]
-    varying = "rates do not vary from day to day"
+    varying = sentence_text("no_daily_variation")
     if settings["day_sd"]:
-        varying = (
-            f"rates vary from day to day by at most {100 * settings['day_sd']:g} % of their mean "
-            "(standard deviation)"
-        )
-    return (
-        f"If speakers err independently of each other, and {varying}, the chance of any false "
-        f"alarm is at most {alarm_percent:g} %, however often you check. Under the same "
-        f"conditions, all intervals hold at once with at least {100 - 2 * alarm_percent:g} % "
-        f"probability. Groups with more variation from day to day are not judged.{margin}"
+        varying = sentence_text("daily_variation", percent=100 * settings["day_sd"])
+    return sentence_text(
+        "false_alarm_chance",
+        variation=varying,
+        alarm_percent=alarm_percent,
+        interval_percent=100 - 2 * alarm_percent,
+        margin=margin,
     )
 
 
@@ -291,7 +295,4 @@ def _not_judged_sentences(monitor: Monitor) -> Iterator[str]:
     small = [name for name in settings["groups"] if name not in settings["watched"]]
     if small:
         names = ", ".join(shortened_names(small, most=_MAX_NAMED_GROUPS))
-        yield (
-            f"Not watched, because fewer than {MIN_SPEAKERS} speakers were known at the start: "
-            f"{names}."
-        )
+        yield full_sentence("small_groups_not_watched", speakers=MIN_SPEAKERS, groups=names)

@@ -129,5 +129,109 @@ SYSTEM_SENTENCES: dict[str, SentenceTemplate] = {
         _repeated("scores move by up to {difference:.2g}, and vary by {spread:.2g} over pairs"),
         {"repetition": "quieter", "difference": 0.02, "spread": 0.3},
     ),
+    # what `parivox embed`, `score` and `systems` print
+    "no_fault_found": SentenceTemplate(
+        "No fault found. The voices were synthetic, so this check does not show how accurate the "
+        "system is"
+    ),
+    "faults_found": SentenceTemplate(
+        "{faults} {noun}: scores of this system, and their audit, depend on more than the "
+        "recordings",
+        {"faults": 2, "noun": "faults"},
+    ),
+    "no_speakers_shown": SentenceTemplate(
+        "no speakers: nothing shows the speakers of the recordings; state them {remedy}",
+        {"remedy": "in a table"},
+    ),
+    "few_speakers_with_many_recordings": SentenceTemplate(
+        "{speakers} with {recordings:,.0f} recordings each are few",
+        {"speakers": 4, "recordings": 5000},
+    ),
+    "folders_may_not_be_speakers": SentenceTemplate(
+        "the first folders of the paths may not be the speakers ({reason}), and an audit with "
+        "wrong speakers is invalid; identify them with {remedy}",
+        {"reason": "4 with 5,000 recordings each are few", "remedy": "--columns speaker=2"},
+    ),
+    "recordings_embedded": SentenceTemplate(
+        "{embedded:,} of {recordings:,} recordings ({duration}) are embedded by {system} in "
+        "{path}{earlier}",
+        {
+            "embedded": 98,
+            "recordings": 100,
+            "duration": "12 s",
+            "system": "ge2e",
+            "path": "embeddings",
+            "earlier": "",
+        },
+    ),
+    "recordings_failed": SentenceTemplate(
+        "{failures:,} failed: {reasons}. An audit counts these failures: see status and reason in "
+        "{path}",
+        {"failures": 2, "reasons": "2 too short", "path": "embeddings/recordings.parquet"},
+    ),
+    "channels_differ": SentenceTemplate(
+        "{recordings:,} recordings excluded, as their channels differ and no channel is chosen "
+        "(first {first!r}); give --channel mix, left, right or each, or a column channel, and run "
+        "the command again",
+        {"recordings": 3, "first": "s1/a.wav"},
+    ),
+    "probe_found_fault": SentenceTemplate(
+        "A probe of {system} found a fault ({check}): {fault}",
+        {"system": "ge2e", "check": "padding", "fault": "scores change with silence"},
+    ),
+    "files_skipped": SentenceTemplate(
+        "{files:,} files were skipped: their extension is not that of audio", {"files": 7}
+    ),
+    "duplicate_audio": SentenceTemplate(
+        "{recordings:,} recordings contain the same audio as another one with another id (first "
+        "{first!r} and {second!r}): a target trial of two of them compares audio with itself and "
+        "shows nothing about the system",
+        {"recordings": 2, "first": "s1/a.wav", "second": "s2/b.wav"},
+    ),
+    "earlier_recordings_stay": SentenceTemplate(
+        "Recordings of earlier runs that are not among these: {recordings:,}. They stay in "
+        "{path}; --prune removes them",
+        {"recordings": 5, "path": "embeddings"},
+    ),
+    "earlier_recordings_removed": SentenceTemplate(
+        "Recordings of earlier runs that are no longer named: {recordings:,}, removed from {path}",
+        {"recordings": 5, "path": "embeddings"},
+    ),
+    "speakers_of_some_recordings_unknown": SentenceTemplate(
+        "The speakers of some recordings are unknown, so recordings.parquet contains no speakers: "
+        "give all speakers, or remove recordings of earlier runs with --prune"
+    ),
+    "store_complete": SentenceTemplate(
+        "{path}: complete: {recordings:,} recordings, {embeddings:,} embeddings{crops} of "
+        "{values} values by {system}",
+        {
+            "path": "embeddings",
+            "recordings": 100,
+            "embeddings": 100,
+            "crops": "",
+            "values": 256,
+            "system": "ge2e",
+        },
+    ),
+    "pairs_scored": SentenceTemplate(
+        "All {pairs} scored, by {method}",
+        {"pairs": "10,000 pairs of 200 recordings", "method": "cosine similarity"},
+    ),
+    "counts_written": SentenceTemplate(
+        "Counts are in {path}: {size}", {"path": "counts.parquet", "size": "512 rows"}
+    ),
+    "speaker_counts_written": SentenceTemplate(
+        "Speaker counts are in {path}: {rows:,} rows", {"path": "speakers.parquet", "rows": 1200}
+    ),
+    "speaker_numbers_are_personal": SentenceTemplate(
+        "This file numbers speakers in the order of their table: do not share personal data"
+    ),
+    "trials_scored": SentenceTemplate(
+        "{path}: {scored:,} of {trials:,} trials scored, by {method}",
+        {"path": "scores.csv", "scored": 980, "trials": 1000, "method": "cosine similarity"},
+    ),
+    "failures_have_rows": SentenceTemplate(
+        "Failures have rows, too: an audit counts failures by group"
+    ),
 }
 """Every sentence by its code."""

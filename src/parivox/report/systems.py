@@ -11,7 +11,7 @@ from rich.padding import Padding
 
 from parivox.embedding.identity import are_few, no_people
 from parivox.errors import printable
-from parivox.report.catalogue import fact_text
+from parivox.report.catalogue import fact_text, full_sentence, sentence_text
 from parivox.report.words import STYLES, add_row, count_of, grid, print_text, text
 
 if TYPE_CHECKING:
@@ -68,14 +68,10 @@ def print_probed(system: EmbeddingSystem | VerifyingSystem, probed: Probed) -> N
         )
     n_faults = sum(finding.verdict == "fault" for finding in probed.findings)
     if probed.sound:
-        end = (
-            "No fault found. The voices were synthetic, so this check does not show how "
-            "accurate the system is."
-        )
+        end = full_sentence("no_fault_found")
     else:
-        end = (
-            f"{n_faults} {'faults' if n_faults > 1 else 'fault'}: scores of this system, and "
-            "their audit, depend on more than the recordings."
+        end = full_sentence(
+            "faults_found", faults=n_faults, noun="faults" if n_faults > 1 else "fault"
         )
     blocks = (head, Padding(provenance, (0, 0, 0, 2)), Padding(checks, (0, 0, 0, 2)), text(end))
     print_text(Group(*blocks))
@@ -88,7 +84,7 @@ def speaker_lines(source: Source) -> Iterator[str]:
         remedy = "in a table"
         if source.others:
             remedy = f"with --columns speaker=NAME ({_first_names(source.others)})"
-        yield f"no speakers: nothing shows the speakers of the recordings; state them {remedy}"
+        yield sentence_text("no_speakers_shown", remedy=remedy)
         return
     count = count_of(len(speakers), "speaker")
     warnings = [f"warning: {doubt}" for doubt in speaker_doubts(source)]
@@ -112,11 +108,10 @@ def speaker_doubts(source: Source) -> Iterator[str]:
         reason = f"{names} {verb}"
     else:
         recordings_each = source.table.height / len(speakers)
-        reason = f"{len(speakers)} with {recordings_each:,.0f} recordings each are few"
-    yield (
-        f"the first folders of the paths may not be the speakers ({reason}), and an audit with "
-        f"wrong speakers is invalid; identify them with {_other_folders(source)}"
-    )
+        reason = sentence_text(
+            "few_speakers_with_many_recordings", speakers=len(speakers), recordings=recordings_each
+        )
+    yield sentence_text("folders_may_not_be_speakers", reason=reason, remedy=_other_folders(source))
 
 
 def _other_folders(source: Source) -> str:
@@ -144,31 +139,40 @@ def embedding_lines(run: Embedded) -> Iterator[str]:
     earlier = f", {n_earlier:,} of them earlier" if n_earlier else ""
     name = run.store.system["name"]
     yield printable(
-        f"{n_ok:,} of {total:,} recordings ({_duration_text(run.seconds)}) are embedded by "
-        f"{name} in "
-        f"{run.store.path}{earlier}."
+        full_sentence(
+            "recordings_embedded",
+            embedded=n_ok,
+            recordings=total,
+            duration=_duration_text(run.seconds),
+            system=name,
+            path=run.store.path,
+            earlier=earlier,
+        )
     )
     failed = [f"{n:,} {_FAILURES[status]}" for status, n in run.statuses.items() if status != "ok"]
     if failed:
         yield printable(
-            f"{total - n_ok:,} failed: {', '.join(failed)}. An audit counts these failures: see "
-            f"status and reason in {run.store.path / 'recordings.parquet'}."
+            full_sentence(
+                "recordings_failed",
+                failures=total - n_ok,
+                reasons=", ".join(failed),
+                path=run.store.path / "recordings.parquet",
+            )
         )
     if run.set_aside:
         yield printable(
-            f"{len(run.set_aside):,} recordings excluded, as their channels differ and no channel "
-            "is "
-            f"chosen (first {run.set_aside[0]!r}); give --channel mix, left, right or each, or a "
-            "column channel, and run the command again."
+            full_sentence("channels_differ", recordings=len(run.set_aside), first=run.set_aside[0])
         )
     yield from map(printable, _duplicate_audio_lines(run))
     for finding in run.store.about["probe"]["findings"]:
         if finding["verdict"] == "fault":
             yield printable(
-                f"A probe of {name} found a fault ({finding['check']}): {finding['words']}."
+                full_sentence(
+                    "probe_found_fault", system=name, check=finding["check"], fault=finding["words"]
+                )
             )
     if run.passed_over:
-        yield f"{run.passed_over:,} files were skipped: their extension is not that of audio."
+        yield full_sentence("files_skipped", files=run.passed_over)
 
 
 def _duplicate_audio_lines(run: Embedded) -> Iterator[str]:
@@ -176,26 +180,17 @@ def _duplicate_audio_lines(run: Embedded) -> Iterator[str]:
     same_audio = run.same_audio
     if same_audio.height:
         first_id, second_id = same_audio["utterance"][:2]
-        yield (
-            f"{same_audio.height:,} recordings contain the same audio as another one with "
-            f"another id (first {first_id!r} and {second_id!r}): a target trial of two of them "
-            "compares audio with itself and shows nothing about the system."
+        yield full_sentence(
+            "duplicate_audio", recordings=same_audio.height, first=first_id, second=second_id
         )
     if run.staying:
-        yield (
-            f"Recordings of earlier runs that are not among these: {run.staying:,}. They stay in "
-            f"{run.store.path}; --prune removes them."
-        )
+        yield full_sentence("earlier_recordings_stay", recordings=run.staying, path=run.store.path)
     if run.pruned:
-        yield (
-            f"Recordings of earlier runs that are no longer named: {run.pruned:,}, removed from "
-            f"{run.store.path}."
+        yield full_sentence(
+            "earlier_recordings_removed", recordings=run.pruned, path=run.store.path
         )
     if run.source.speakers and "speaker" not in run.store.table.columns:
-        yield (
-            "The speakers of some recordings are unknown, so recordings.parquet contains no "
-            "speakers: give all speakers, or remove recordings of earlier runs with --prune."
-        )
+        yield full_sentence("speakers_of_some_recordings_unknown")
     for first_id in speaker_doubts(run.source):
         yield f"Check this: {first_id}."
 
@@ -205,8 +200,15 @@ def check_lines(store: Store) -> Iterator[str]:
     rows, crops, dimension = store.vectors.shape
     of_crops = f" of {crops} crops" if crops > 1 else ""
     yield printable(
-        f"{store.path}: complete: {len(store.table):,} recordings, {rows:,} embeddings{of_crops} "
-        f"of {dimension} values by {store.system['name']}."
+        full_sentence(
+            "store_complete",
+            path=store.path,
+            recordings=len(store.table),
+            embeddings=rows,
+            crops=of_crops,
+            values=dimension,
+            system=store.system["name"],
+        )
     )
 
 
@@ -235,13 +237,15 @@ def print_scored_pairs(pairs: ScoredPairs, counts: Path, speaker_counts: Path) -
     """Print how all pairs were scored, what each of the two files reveals, and how to go on."""
     n_pairs = f"{pairs.counts.n_trials:,} pairs of {pairs.recordings:,} recordings"
     sentences = [
-        f"All {n_pairs} scored, by {pairs.how}.",
-        f"Counts are in {counts}: {fact_text(pairs.counts.size())}.",
+        full_sentence("pairs_scored", pairs=n_pairs, method=pairs.how),
+        full_sentence("counts_written", path=counts, size=fact_text(pairs.counts.size())),
     ]
     sentences += [f"  {sentence}" for sentence in pairs.counts.told_apart()]
     sentences += [
-        f"Speaker counts are in {speaker_counts}: {len(pairs.speaker_counts):,} rows.",
-        "  This file numbers speakers in the order of their table: do not share personal data.",
+        full_sentence(
+            "speaker_counts_written", path=speaker_counts, rows=len(pairs.speaker_counts)
+        ),
+        "  " + full_sentence("speaker_numbers_are_personal"),
     ]
     sentences += [f"  Noted: {fact_text(note)}." for note in pairs.notes]
     sentences.append(f"Next: parivox audit {counts} {speaker_counts}")
@@ -251,11 +255,17 @@ def print_scored_pairs(pairs: ScoredPairs, counts: Path, speaker_counts: Path) -
 
 def scoring_lines(scored: Scored) -> Iterator[str]:
     """Yield how many trials were scored, which failed, and whom the cohort contains."""
-    yield f"{scored.out}: {scored.scored:,} of {scored.trials:,} trials scored, by {scored.how}."
+    yield full_sentence(
+        "trials_scored",
+        path=scored.out,
+        scored=scored.scored,
+        trials=scored.trials,
+        method=scored.how,
+    )
     for (stage, status), count in scored.failed.items():
         yield f"  {count:,} trials failed: {_STAGES[stage]} recording {status.replace('_', ' ')}"
     if scored.failed:
-        yield "  Failures have rows, too: an audit counts failures by group."
+        yield "  " + full_sentence("failures_have_rows")
     for note in scored.notes:
         yield f"  Noted: {fact_text(note)}."
     if scored.cohort:

@@ -9,6 +9,7 @@ from rich.console import group
 from parivox.decide.fitting_trials import EVERYONE, NORMALISED
 from parivox.decide.threshold_fitting import BETWEEN, COMMON, PER_GROUP
 from parivox.report.audit_queries import ERROR_TYPES
+from parivox.report.catalogue import full_sentence, sentence_text
 from parivox.report.sheets.sheet import Cell, Sheet, terminal_table
 from parivox.report.words import count_of, count_text, percent, print_text, shortened_names, text
 
@@ -67,16 +68,18 @@ def _answer_blocks(
 ) -> Iterator[RenderableType]:
     """Yield whether a threshold per group helps: on average, over all trials, and the worst off."""
     if not any(row["reason"] == "" for row in own_rows.values()):
-        yield text(
-            "No group is large enough for a group-specific threshold.", style="bold", apart=True
-        )
+        yield text(full_sentence("no_group_for_threshold"), style="bold", apart=True)
         return
     if not differing:
-        words = f"One common threshold: {_undetected_difference(selection.record['aim'])}."
+        words = full_sentence(
+            "one_common_threshold", reason=_undetected_difference(selection.record["aim"])
+        )
     else:
         group_names = ", ".join(shortened_names(differing, most=_MAX_NAMED_GROUPS))
         difference = _difference(selection.record["aim"], len(differing), len(own_rows))
-        words = f"At the common threshold, {difference}: {group_names}."
+        words = full_sentence(
+            "groups_differ_at_threshold", difference=difference, groups=group_names
+        )
     yield text(words, style="bold", apart=True)
     is_needed = bool(differing)
     mean_row = next(row for row in selection.rules.rows() if row["rule"] == PER_GROUP)
@@ -89,13 +92,15 @@ def _answer_blocks(
         if row["rule"] == PER_GROUP and row["group"] == EVERYONE
     )
     gain = gain_text(pooled_row, is_needed=is_needed)
-    yield text(f"Over all trials, the gain {gain}: {_gain_with_interval(pooled_row)}.")
+    yield text(
+        full_sentence("gain_over_all_trials", gain=gain, cost=_gain_with_interval(pooled_row))
+    )
     worst_row = own_rows[costliest_group(selection)]
     subject = f"For {worst_row['group']}, the group with the largest cost, the gain"
     gain = gain_text(worst_row, is_needed=worst_row["group"] in differing)
     yield text(f"{subject} {gain}: {_gain_with_interval(worst_row)}.")
     if not differing:
-        yield text("Gains are tested only if a group is shown to differ.")
+        yield text(full_sentence("gains_tested_if_group_differs"))
 
 
 def _difference(aim: str, n_differing: int, n_groups: int) -> str:
@@ -108,18 +113,18 @@ def _difference(aim: str, n_differing: int, n_groups: int) -> str:
     if rule in _RATE_AIMS:
         return f"{groups} {'misses' if n_differing == 1 else 'miss'} the aim {aim}"
     if rule == _MAX_FPR:
-        return f"the FPR of {groups} is not {value}"
-    return f"error rates of {groups} differ from those of all trials"
+        return sentence_text("fpr_of_groups_differs", groups=groups, rate=value)
+    return sentence_text("error_rates_of_groups_differ", groups=groups)
 
 
 def _undetected_difference(aim: str) -> str:
     """Return what no group is shown to differ in."""
     rule, _, value = aim.partition("=")
     if rule in _RATE_AIMS:
-        return "no group is shown to miss the aim"
+        return sentence_text("no_group_misses_aim")
     if rule == _MAX_FPR:
-        return f"no group is shown to have an FPR other than {value}"
-    return "no group is shown to have error rates other than those of all trials"
+        return sentence_text("no_group_with_other_fpr", rate=value)
+    return sentence_text("no_group_with_other_rates")
 
 
 def _gain_with_interval(row: Row) -> str:
@@ -156,8 +161,7 @@ def rules_sheet(selection: Thresholds, differing: Sequence[str]) -> Sheet:
     """Return each rule: groups that it moves, cost and gain, on average and of the costliest."""
     costliest = costliest_group(selection)
     sheet = Sheet.with_heads(
-        f"Cost ({selection.record['cost']}), mean over groups and of {costliest}, the group with "
-        "the largest cost at the common threshold, on speakers held out on both sides:",
+        sentence_text("threshold_rules", cost=selection.record["cost"], group=costliest),
         ("threshold", "moved", "mean", "gain", "worst", "gain of the worst"),
     )
     worst_rows = selection.groups.subset(group=costliest).rows()
@@ -229,12 +233,12 @@ def _kept_common_lines(
     small = [name for name, row in own_rows.items() if row["reason"]]
     without_difference = [name for name in own_rows if name not in differing and name not in small]
     for names, reason in (
-        (without_difference, "not shown to need another threshold"),
-        (small, "too few speakers for a group-specific threshold, so the gain is unknown"),
+        (without_difference, sentence_text("threshold_not_needed")),
+        (small, sentence_text("too_few_for_threshold")),
     ):
         if names:
             groups = ", ".join(shortened_names(names, most=_MAX_NAMED_GROUPS))
-            yield text(f"Keep the common threshold for {groups}: {reason}.")
+            yield text(full_sentence("keep_common_threshold", groups=groups, reason=reason))
 
 
 def side_text(record: Row) -> str:
@@ -245,18 +249,16 @@ def side_text(record: Row) -> str:
 def group_needed_note(record: Row, noun: str) -> RenderableType:
     """Return that groups must be known at every decision, and in how many trials they are."""
     n_unknown = record["unknown"]
-    coverage = (
-        f"the group is known in every trial here; trials without a group use the common {noun}"
-    )
+    coverage = sentence_text("group_known_in_every_trial", noun=noun)
     if n_unknown:
-        coverage = (
-            f"the group is unknown in {count_text(n_unknown)} of {count_text(record['trials'])} "
-            f"trials, which use the common {noun}"
+        coverage = sentence_text(
+            "group_unknown_in_trials",
+            unknown=count_text(n_unknown),
+            trials=count_text(record["trials"]),
+            noun=noun,
         )
     return text(
-        f"Note: a group-specific {noun} needs the group of the {side_text(record)} at every "
-        f"decision: {coverage}. Groups predicted from the voice are wrong more often for some "
-        f"groups than for others, and so are their {noun}s.",
+        full_sentence("group_needed", noun=noun, side=side_text(record), coverage=coverage),
         apart=True,
     )
 
@@ -264,10 +266,9 @@ def group_needed_note(record: Row, noun: str) -> RenderableType:
 def _next_step(differing: Sequence[str], out: str | None) -> Iterator[RenderableType]:
     """Yield how to write the rule, or how to audit it."""
     if out is not None:
-        yield text(f"Rule: {out}. To audit it: parivox audit ... --thresholds {out}", apart=True)
+        yield text(sentence_text("rule_written", path=out), apart=True)
     elif differing:
         yield text(
-            "To write the rule, add --out rules.yaml. To audit it: parivox audit ... --thresholds "
-            "rules.yaml",
+            sentence_text("write_rule"),
             apart=True,
         )

@@ -10,7 +10,7 @@ from rich.console import Group, group
 from rich.padding import Padding
 
 from parivox.data.lists.guidelines import CHECKS
-from parivox.report.catalogue import full_sentences, reason_text
+from parivox.report.catalogue import full_sentence, full_sentences, reason_text, sentence_text
 from parivox.report.terminal_grid import Grid
 from parivox.report.words import (
     STYLES,
@@ -75,7 +75,7 @@ def check_summary(checked: Checked) -> Iterator[RenderableType]:
         yield text("To do", style="bold", apart=True)
         yield remedies
     yield from _speaker_table(checked)
-    yield text("For details of each check and further statistics, use -v.", apart=True)
+    yield text(full_sentence("use_details"), apart=True)
 
 
 @group()
@@ -109,9 +109,11 @@ def _outcome_line(list_name: str, checks: Sequence[Finding]) -> Text:
     ids = {word: [check.id for check in checks if check.verdict == word] for word in _VERDICTS}
     failed, missing = ids["fail"], ids["not checked"]
     n_made = len(failed) + len(ids["pass"])
-    words = f"fails {len(failed)} of {n_made} checks ({', '.join(failed)})"
+    words = sentence_text(
+        "checks_failed", failed=len(failed), checks=n_made, names=", ".join(failed)
+    )
     if not failed:
-        words = f"passes all {n_made} checks" if n_made else "could not be checked"
+        words = sentence_text("checks_passed", checks=n_made) if n_made else "could not be checked"
     not_checked = f"; not checked: {', '.join(missing)}" if missing else ""
     return text(f"{list_name} {words}{not_checked}.", style="bold")
 
@@ -215,7 +217,7 @@ def grades_summary(graded: Graded) -> Group:
     """Return how many trials there are of each grade, and where they were written."""
     blocks: list[RenderableType] = [_recordings_line(graded), _grades_table(graded.counts)]
     if graded.path is not None:
-        blocks.append(text(f"Every trial is in {graded.path}.", apart=True))
+        blocks.append(text(full_sentence("every_trial_written", path=graded.path), apart=True))
     return Group(*blocks)
 
 
@@ -268,8 +270,13 @@ def _head_lines(trial_list: Checked | Description) -> Iterator[RenderableType]:
     present_parts = [part for part in _COUNTED_PARTS if counts[f"{part}s"]]
     part_counts = ", ".join(count_of(counts[f"{part}s"], part) for part in present_parts)
     yield text(
-        f"{count_of(counts['trials'], 'trial')} ({counts['target trials']:,} target, "
-        f"{counts['nontarget trials']:,} nontarget) of {part_counts}."
+        full_sentence(
+            "list_size",
+            trials=count_of(counts["trials"], "trial"),
+            target=counts["target trials"],
+            nontarget=counts["nontarget trials"],
+            parts=part_counts,
+        )
     )
     groups = trial_list.tables["groups"]
     groupings = ", ".join(
