@@ -25,15 +25,18 @@ from parivox.facts import (
     values_cell,
 )
 from parivox.report.attack_sentences import ATTACK_SENTENCES
+from parivox.report.chart_sentences import CHART_SENTENCES
 from parivox.report.command_sentences import COMMAND_SENTENCES
 from parivox.report.data_sentences import DATA_SENTENCES
 from parivox.report.decision_sentences import DECISION_SENTENCES, PLAN_REASONS
 from parivox.report.inspection_sentences import INSPECTION_SENTENCES
 from parivox.report.limitation_sentences import LIMITATIONS
 from parivox.report.list_sentences import LIST_SENTENCES
+from parivox.report.page_sentences import PAGE_SENTENCES
 from parivox.report.paper_sentences import PAPER_SENTENCES
 from parivox.report.search_sentences import SEARCH_SENTENCES
 from parivox.report.sentence_template import SentenceTemplate
+from parivox.report.sheet_sentences import SHEET_SENTENCES
 from parivox.report.summary_sentences import SUMMARY_SENTENCES
 from parivox.report.system_sentences import SYSTEM_SENTENCES
 from parivox.report.verdict_sentences import ERROR_NAMES, INCONCLUSIVE_REASONS, VERDICT_SENTENCES
@@ -99,6 +102,9 @@ REPORT_SENTENCES: dict[str, SentenceTemplate] = {
     **SUMMARY_SENTENCES,
     **INSPECTION_SENTENCES,
     **COMMAND_SENTENCES,
+    **SHEET_SENTENCES,
+    **CHART_SENTENCES,
+    **PAGE_SENTENCES,
 }
 """What summaries, tables, charts and reports say around the facts of results."""
 SENTENCES: dict[str, SentenceTemplate] = {

@@ -98,7 +98,7 @@ COMMAND_SENTENCES: dict[str, SentenceTemplate] = {
             "variation": "rates do not vary from day to day",
             "alarm_percent": 5,
             "interval_percent": 90,
-            "margin": "",
+            "margin": " An alarm requires a rate of more than 1.5 times the reference rate",
         },
     ),
     "small_groups_not_watched": SentenceTemplate(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from parivox.auditing import system_name
 from parivox.errors import ConfigError, name_hint, printable
 from parivox.report.audit_queries import TRIAL_ERRORS, Scope
+from parivox.report.catalogue import full_sentence
 from parivox.report.charts.theme import PAPER
 from parivox.report.identification import is_identification
 from parivox.report.overview import group_results
@@ -402,7 +403,7 @@ def undrawn_sentence(scope: ChartScope, max_groups: int) -> str:
     n_groups = len(scope.groups)
     if n_groups <= max_groups:
         return ""
-    return f" Only {max_groups} of {n_groups} groups are drawn, those with the most speakers."
+    return " " + full_sentence("groups_not_drawn", drawn=max_groups, groups=n_groups)
 
 
 def systems_to_compare(scope: ChartScope) -> Pair:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from parivox.core.measures import bias_measures
 from parivox.errors import ConfigError, name_hint
 from parivox.report.audit_queries import VERDICTS
+from parivox.report.catalogue import full_sentence, sentence_text
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import (
     RATES,
@@ -72,7 +73,7 @@ _DOT_RADIUS, _NAME_DISTANCE = 4, 7
 """Pixels from the middle of a dot to its edge, and to its name."""
 
 
-_NO_ERRORS = " Triangles at an edge: a ratio of 0 (the group has no errors) or an infinite ratio."
+_NO_ERRORS = " " + full_sentence("triangles_at_edge")
 
 
 @chart("compared", drawn_per="pair")
@@ -123,11 +124,8 @@ def against(scope: ChartScope, theme: Theme, *, measure: str = "ratio") -> Drawi
         f"{measure_label} of {first_name} against {second_name}: "
         f"{shortened(scope.grouping)}"
         + (f" at {shortened(scope.operating_point)}" if bias_measure.is_of_references else ""),
-        f"A dot is a group: {dots_show} in {first_name} (horizontal) and in {second_name} "
-        "(vertical), with both intervals.",
-        "On the dashed diagonal both systems have the same value. Upper right: worse in both "
-        "systems; upper left or lower right: worse in one system. Hollow dots, marked *: groups "
-        "with too few speakers or errors."
+        full_sentence("dots_are_groups", value=dots_show, first=first_name, second=second_name),
+        full_sentence("diagonal_of_equal_values")
         + (_NO_ERRORS if any(row["edge"] != "circle" for row in all_rows) else "")
         + undrawn_sentence(scope, MAX_GROUPS),
         ". ".join(sentences) + ".",
@@ -325,8 +323,11 @@ def differences(scope: ChartScope, theme: Theme) -> Drawing:
         ]
         panels.append(vl.panel(marks, rows, RATES[metric], **size))
         counts = [
-            f"{[row['is'] for row in rows].count(_fewer_errors_label(subject))} groups have fewer "
-            f"errors in {short_name(subject, 40)}"
+            sentence_text(
+                "fewer_errors_in_system",
+                groups=[row["is"] for row in rows].count(_fewer_errors_label(subject)),
+                system=short_name(subject, 40),
+            )
             for subject in pair
         ]
         sentences.append(f"{RATES[metric]}: {', '.join(counts)}, of {len(rows)}")
@@ -335,11 +336,8 @@ def differences(scope: ChartScope, theme: Theme) -> Drawing:
         theme.styled(vl.side_by_side(panels, 12), view={"stroke": None}),
         f"{first_name} over {second_name}, group by group: {shortened(scope.grouping)} at "
         f"{shortened(scope.operating_point)}",
-        f"Rate with {first_name} divided by rate with {second_name} for each group, on the data "
-        "in common, with confidence interval.",
-        f"Left of the dashed line, a group has fewer errors with {first_name}; right of the line, "
-        f"with {second_name}. Triangles: the interval excludes 1, without adjustment for the "
-        "number of groups. Hollow dots have no interval.",
+        full_sentence("rate_divided_by_rate", first=first_name, second=second_name),
+        full_sentence("sides_of_equal_rates", first=first_name, second=second_name),
         "; ".join(sentences) + ".",
     )
 
@@ -434,13 +432,8 @@ def ranks(scope: ChartScope, theme: Theme) -> Drawing:
             {**vl.facets(panel, "p", panels, len(panels), 14), "data": vl.inline_data(rows)}
         ),
         f"Certainty of the ranking: {first_name} and {second_name}, by {shortened(scope.grouping)}",
-        "How often each system would make fewer errors, differ less between groups, or both, if "
-        "other speakers were drawn.",
-        f"Each bar shows the percentage of bootstrap replicates: full for {first_name}, hollow "
-        f"for {second_name}. The closer a bar is to entirely full or entirely hollow, the more "
-        "certain the rank; the percentages are not a test. Grey: replicates in which neither "
-        "system is better (panel “both”: better in both respects). An empty row: the operating "
-        "point fixes this rate.",
+        full_sentence("ranks_if_other_speakers"),
+        full_sentence("bars_of_replicates", first=first_name, second=second_name),
         "; ".join(sentences) + ".",
     )
 

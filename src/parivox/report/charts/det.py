@@ -10,6 +10,7 @@ import numpy as np
 
 from parivox.errors import ConfigError
 from parivox.report.audit_queries import error_types
+from parivox.report.catalogue import full_sentence
 from parivox.report.charts import curves
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import (
@@ -45,15 +46,9 @@ _OWN_MINIMUM = "minimum cost"
 _AUDITED_POINT = "threshold at"
 _AXIS_WIDTH = 46
 """Pixels for the labels at the left of panels."""
-_SHADES = "Shaded: confidence intervals, made monotonic along the threshold. "
-_NO_SHADES = (
-    f"Intervals are omitted with more than {_MAX_LINES_PER_PANEL} curves in a panel; draw fewer "
-    "groups to see them. "
-)
-_SPOOF_GUIDE = (
-    "The horizontal axis is FPR in panels of nontarget trials, and SFAR, for the attacks of this "
-    "list, in panels of spoof trials, which have no shades. "
-)
+_SHADES = full_sentence("shaded_monotonic_intervals") + " "
+_NO_SHADES = full_sentence("intervals_omitted", curves=_MAX_LINES_PER_PANEL) + " "
+_SPOOF_GUIDE = full_sentence("horizontal_axis_of_panels") + " "
 _PANELS = ("group", "system", "all")
 """What may have a panel of its own, besides the values of an attribute."""
 _EDGE = 0.03
@@ -97,12 +92,12 @@ def det(scope: ChartScope, theme: Theme, *, panel: str | None = None) -> Drawing
     return Drawing(
         _spec(rows, line_names, domain, audit, theme),
         f"DET curves: {systems} by {shortened(scope.grouping)}",
-        f"DET curve of each group{_condition_text(audit)}; lower curves are better.",
+        full_sentence("det_of_groups", condition=_condition_text(audit)),
         _kinds_text(audit, shades)
-        + "Filled marks: audited operating points; if marks of the same shape lie apart, the "
-        "common threshold gives the groups different error rates. "
-        + ("" if is_identification(audit) else "Hollow circles: minimum cost of each group. ")
-        + "Marks on the border stand for values on or beyond the border."
+        + full_sentence("marks_of_operating_points")
+        + " "
+        + ("" if is_identification(audit) else full_sentence("circles_of_group_costs") + " ")
+        + full_sentence("marks_on_border")
         + undrawn_sentence(scope, MAX_GROUPS),
         " ".join(_points_sentence(audit, subject) for subject in subjects),
     )
@@ -128,10 +123,10 @@ def det_of_systems(scope: ChartScope, theme: Theme) -> Drawing:
     return Drawing(
         _spec(rows, [*names.values()], domain, audit, theme),
         "DET curves: all systems and lists",
-        f"DET curve of each system or trial list{_condition_text(audit)}; lower curves are better.",
-        _kinds_text(audit, "Shaded: confidence intervals. ")
-        + "Filled marks: audited operating points."
-        + ("" if is_identification(audit) else " Hollow circles: minimum cost of each system."),
+        full_sentence("det_of_systems", condition=_condition_text(audit)),
+        _kinds_text(audit, full_sentence("shaded_intervals") + " ")
+        + full_sentence("filled_marks")
+        + ("" if is_identification(audit) else " " + full_sentence("circles_of_system_costs")),
         " ".join(_points_sentence(audit, subject) for subject in names),
     )
 
@@ -169,7 +164,7 @@ def _condition_text(audit: Audit) -> str:
 def _kinds_text(audit: Audit, shades: str) -> str:
     """Return what panels and shades show; curves of identification have no shades."""
     if is_identification(audit):
-        return "FNIR is that at the rank of the audit. "
+        return full_sentence("fnir_at_rank") + " "
     return shades + (_SPOOF_GUIDE if len(audit.spoof_bins) else "")
 
 

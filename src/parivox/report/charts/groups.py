@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError, printable
 from parivox.report.audit_queries import VERDICTS
-from parivox.report.catalogue import reason_text
+from parivox.report.catalogue import full_sentence, reason_text
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import (
     RATES,
@@ -102,8 +102,7 @@ def speakers(scope: ChartScope, theme: Theme) -> Drawing:
         theme.styled(vl.side_by_side(panels, 10), view=_NO_FRAME),
         f"Sample by {shortened(scope.grouping)}",
         "Speakers and trials by group.",
-        "Hollow bars, marked *: groups below the sample-size minimum for at least one error type."
-        + undrawn_sentence(scope, _MAX_SIZE_GROUPS),
+        full_sentence("hollow_bars") + undrawn_sentence(scope, _MAX_SIZE_GROUPS),
         "; ".join(_size_facts(scope, size_rows)) + ".",
     )
 
@@ -173,13 +172,8 @@ def forest(scope: ChartScope, theme: Theme) -> Drawing:
         theme.styled(theme.arrange(panels, 8), view=_NO_FRAME),
         f"Error rates by group: {shortened(scope.label)} at {shortened(scope.operating_point)}, "
         f"by {shortened(scope.grouping)}",
-        "Dots show the error rate of each group, lines its confidence interval (logarithmic axis; "
-        "further right is worse).",
-        "Dashed line: all groups pooled. Grey band: 95 % range of a group's rate if rates were "
-        "equal in all groups. Triangles: verdict of worse or better. Hollow dots: rates with too "
-        "few speakers or errors; groups with such a rate are marked *. An arrow from the left: "
-        "no errors were observed, and the rate is at most the value at the tip."
-        + undrawn_sentence(scope, _MAX_FOREST_GROUPS),
+        full_sentence("rates_with_intervals"),
+        full_sentence("forest_signs") + undrawn_sentence(scope, _MAX_FOREST_GROUPS),
         "; ".join(sentences) + ".",
     )
 
@@ -376,11 +370,8 @@ def rates_by_stratum(scope: ChartScope, theme: Theme) -> Drawing:
         theme.styled(vl.side_by_side(panels, 12), view=_NO_FRAME),
         f"Within strata: {shortened(scope.label)} at {shortened(scope.operating_point)}, "
         f"by {shortened(scope.grouping)}",
-        "Error rate of each group in every stratum, with confidence interval, at the same "
-        "threshold; further right is worse.",
-        "If groups differ in the same way in every stratum, the "
-        "strata do not explain the difference. Groups without errors in a stratum have no mark."
-        + undrawn_sentence(scope, _MAX_STRATUM_GROUPS),
+        full_sentence("rates_in_strata"),
+        full_sentence("same_differences_in_strata") + undrawn_sentence(scope, _MAX_STRATUM_GROUPS),
         "; ".join(sentences) + ".",
     )
 
@@ -475,8 +466,7 @@ def failures(scope: ChartScope, theme: Theme) -> Drawing:
         theme.styled(theme.arrange(panels, 12), view=_NO_FRAME),
         f"Failures to enrol and to acquire: {shortened(scope.label)} by "
         f"{shortened(scope.grouping)}",
-        "Dots: share of each group's recordings that could not be used; lines: confidence "
-        "intervals; the numbers next to them: failures / attempts.",
-        "Further right is worse." + undrawn_sentence(scope, _MAX_FAILURE_GROUPS),
+        full_sentence("failure_shares"),
+        full_sentence("further_right_is_worse") + undrawn_sentence(scope, _MAX_FAILURE_GROUPS),
         "; ".join(sentences) + ".",
     )

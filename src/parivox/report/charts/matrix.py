@@ -8,6 +8,7 @@ from math import floor, log10
 from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError
+from parivox.report.catalogue import full_sentence
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import (
     ChartScope,
@@ -75,11 +76,8 @@ def matrix(scope: ChartScope, theme: Theme) -> Drawing:
         theme.styled(vl.layered(layers, data=vl.inline_data(rows), width=side, height=side)),
         f"Cross-group false accepts: {shortened(scope.label)} at "
         f"{shortened(scope.operating_point)}, by {shortened(scope.grouping)}",
-        "Each cell is a pair of groups: the darker the cell (on a dark background: the brighter), "
-        "the more often speakers of the row's group are accepted as speakers of the column's "
-        "group.",
-        "Steps are equal ratios. Hatched: the list has no trials of this pair."
-        + undrawn_sentence(scope, MAX_GROUPS),
+        full_sentence("cells_are_pairs"),
+        full_sentence("matrix_steps") + undrawn_sentence(scope, MAX_GROUPS),
         _description(cells, len(scope.groups)),
     )
 
@@ -160,9 +158,8 @@ def _description(cells: Cells, n_groups: int) -> str:
         f"{percent(row['value'])} ({row['errors']:,} of {row['trials']:,})"
         for row in ranked[:3]
     )
-    return (
-        f"{len(ranked)} of {n_groups * n_groups} pairs of groups have trials. "
-        f"Highest rates: {highest}."
+    return full_sentence(
+        "pairs_with_trials", pairs=len(ranked), all_pairs=n_groups * n_groups, highest=highest
     )
 
 

@@ -14,6 +14,7 @@ from parivox.report.audit_queries import (
     measured_groups_text,
     omission_reasons,
 )
+from parivox.report.catalogue import full_sentence, sentence_text
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import (
     RATES,
@@ -131,13 +132,12 @@ def measures(scope: ChartScope, theme: Theme) -> Drawing:
         theme.styled(theme.arrange(panels, 10), view={"stroke": None}),
         f"Summary fairness measures: {shortened(scope.grouping)} at "
         f"{shortened(scope.operating_point)}",
-        "Each fairness measure in units of its noise floor, as distance from the value for equal "
-        "rates.",
-        "Grey: range of 95 % of audits of these speakers if error rates were equal; tick: their "
-        "mean. Only points to the right of the grey area indicate a difference between groups. "
-        "The value and p are shown on the right"
+        full_sentence("measures_by_floor"),
+        sentence_text("range_of_equal_rates")
         + (" (a dash: no p; the tables of measures give the reason)" if lacks_p else "")
-        + ". FDR, EO ratio: higher is fairer; all others: lower is fairer. "
+        + ". "
+        + full_sentence("joint_measure_directions")
+        + " "
         + _groups_sentence(scope, n_groups, omitted_groups, is_all=is_of_all),
         "; ".join(sentences) + ".",
     )
@@ -150,14 +150,13 @@ def _groups_sentence(
     if omitted_groups:
         reasons = ", ".join(omission_reasons(scope.audit, scope.point_filters, omitted_groups))
         description = measured_groups_text(scope.audit, omitted_groups)
-        return (
-            f"Groups: the {n_groups} {description}. In brackets: the value for all groups. "
-            f"Excluded: {reasons}."
+        return full_sentence(
+            "groups_and_excluded", groups=n_groups, condition=description, reasons=reasons
         )
     return (
         f"Groups: all {n_groups}."
         if is_all
-        else f"Groups: the {n_groups} that {NOT_UNDER_REPRESENTED}."
+        else full_sentence("groups_that_are", groups=n_groups, condition=NOT_UNDER_REPRESENTED)
     )
 
 
@@ -299,11 +298,9 @@ def over_metrics(scope: ChartScope, theme: Theme, *, measure: str = "nrb") -> Dr
         theme.styled(panel, view={"stroke": None}),
         f"{capitalised(meta_measure.label)} by base metric: {shortened(scope.grouping)}",
         f"{capitalised(meta_measure.definition)}.",
-        "Dots: systems; lines: confidence intervals; grey ticks: noise floors, where known. "
-        f"Groups: {_measured_groups(scope)}; all groups if this leaves fewer than two. Rates use "
-        "the common threshold, EER and minimum cost group-specific thresholds, so the rows are "
-        "not comparable. "
-        + (f"Groups without errors are counted by the rule {zero_rules}. " if zero_rules else "")
+        full_sentence("measures_over_metrics", groups=_measured_groups(scope))
+        + " "
+        + (full_sentence("zero_rule_of_measures", rule=zero_rules) + " " if zero_rules else "")
         + (
             f"{capitalised(meta_measure.fairer)} is fairer."
             if meta_measure.fairer != "neither"
@@ -373,7 +370,7 @@ def _metric_rows(scope: ChartScope, subject: Subject, measure: MetaMeasure) -> l
 def _measured_groups(scope: ChartScope) -> str:
     """Return the groups that measures at the operating point are of, in words."""
     if not covers_same_groups(scope.audit, scope.point_filters):
-        return "all groups, as other groups are under-represented in other systems"
+        return sentence_text("groups_small_elsewhere")
     rows = table_rows(scope.audit, "meta", **scope.point_filters, gated=True)
     omitted_groups = groups_left_out(rows)
     if omitted_groups:
@@ -385,7 +382,7 @@ def _marks_text(scope: ChartScope, *, has_left_out: bool) -> str:
     """Return which groups the spread is over that marks show, filled and hollow ones."""
     if not has_left_out:
         return f"Spread over {_measured_groups(scope)}"
-    return f"Filled marks: spread over {_measured_groups(scope)}; hollow marks: over all groups"
+    return sentence_text("marks_of_spread", groups=_measured_groups(scope))
 
 
 def _preferred_row(rows: Sequence[Row]) -> Row | None:
@@ -457,10 +454,7 @@ def accuracy(scope: ChartScope, theme: Theme) -> Drawing:
         f"Accuracy and equality of systems: {shortened(scope.grouping)} at "
         f"{shortened(scope.operating_point)}",
         "Horizontal: pooled error rate.",
-        "Vertical: between-group SD of log rates, corrected for sampling noise (0.69 corresponds "
-        f"to a twofold difference). {_marks_text(scope, has_left_out=has_left_out)}. Lower "
-        "left is best. Bars: confidence intervals. Grey tick: noise floor. The rate that defines "
-        "the operating point is the same for all systems.",
+        full_sentence("accuracy_axes", marks=_marks_text(scope, has_left_out=has_left_out)),
         "; ".join(sentences) + ".",
     )
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.decide.fitting_trials import EVERYONE
 from parivox.decide.threshold_fitting import COMMON, PER_GROUP
+from parivox.report.catalogue import full_sentence
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import Drawing, shortened
 from parivox.report.charts.theme import PAPER
@@ -34,12 +35,9 @@ def reliability(calibration: Calibration, theme: Theme = PAPER) -> Drawing:
         _spec(rows, [*panels.values()], [*rule_names.values()], theme),
         f"Calibration of log-likelihood ratios: {shortened(record['system'])} by "
         f"{shortened(record['by'])}",
-        "Each point stands for trials with similar log-likelihood ratios, of speakers on whom "
-        "the calibrator was not fitted.",
-        "On the dashed line, the ratios are right; below the line, the ratios are too large. "
-        "Lines are intervals. A name is followed by the number of speakers; * marks groups whose "
-        "own calibrator differs significantly from the common one.",
-        f"{len(rows)} points of {len(panels) - 1} groups and of all trials.",
+        full_sentence("reliability_points"),
+        full_sentence("reliability_line"),
+        full_sentence("reliability_description", points=len(rows), groups=len(panels) - 1),
     )
 
 

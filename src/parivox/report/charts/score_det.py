@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.errors import ConfigError
+from parivox.report.catalogue import full_sentence
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import Drawing, shortened
 from parivox.report.charts.theme import PAPER
@@ -33,8 +34,8 @@ def score_det(metrics: ScoreMetrics, theme: Theme = PAPER) -> Drawing:
     return Drawing(
         _spec(rows, names, theme),
         f"DET curves: {shortened(metrics.name)}",
-        "DET curve of all trials and of each group; lower curves are better.",
-        "Curves have no intervals, as the ids of speakers are unknown.",
+        full_sentence("det_of_all_and_groups"),
+        full_sentence("curves_without_intervals"),
         f"{len(names)} curves.",
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.errors import ConfigError
-from parivox.report.catalogue import missing_interval_text
+from parivox.report.catalogue import full_sentence, missing_interval_text
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import (
     ChartScope,
@@ -117,12 +117,9 @@ def distributions(scope: ChartScope, theme: Theme) -> Drawing:
             {**facets, "data": vl.inline_data(rows), "transform": [{"flatten": ["x", "y"]}]}
         ),
         f"Score distributions: {shortened(scope.label)} by {shortened(scope.grouping)}",
-        "Score distributions of target trials (filled) and nontarget trials (outline) by group, "
-        "each with the same area.",
-        "Trials to the right of a threshold are accepted. If the "
-        "distributions of a group are shifted relative to other groups, a common threshold gives "
-        "this group more errors of one type." + undrawn_sentence(scope, _MAX_HILLS),
-        f"Densities of scores of {len(groups)} groups and of all, with the audited thresholds.",
+        full_sentence("score_distributions"),
+        full_sentence("shifted_distributions") + undrawn_sentence(scope, _MAX_HILLS),
+        full_sentence("densities_of_groups", groups=len(groups)),
     )
 
 
@@ -233,13 +230,8 @@ def boxes(scope: ChartScope, theme: Theme) -> Drawing:
     return Drawing(
         theme.styled(theme.arrange(panels, 12), view={"stroke": None}),
         f"Score quantiles: {shortened(scope.label)} by {shortened(scope.grouping)}",
-        "The box contains the middle half of a group's scores, lines reach from the 5th to the "
-        "95th percentile, the stroke is the median.",
-        "Dashed line: the median of all trials. Thick bar: confidence interval of the difference "
-        "between the median of the group and that of all trials; if it excludes the dashed line, "
-        "the scores of the group are shifted. Target trials further left are rejected more "
-        "often, nontarget trials further right are accepted more often. Positions are accurate "
-        "to the steps of the shared thresholds." + undrawn_sentence(scope, _MAX_BOXES),
+        full_sentence("boxes_of_scores"),
+        full_sentence("medians_of_scores") + undrawn_sentence(scope, _MAX_BOXES),
         "; ".join(sentences) + ".",
     )
 
@@ -320,11 +312,8 @@ def calibration(scope: ChartScope, theme: Theme) -> Drawing:
     return Drawing(
         theme.styled(vl.panel(marks, rows, "cost of the scores", **panel_size), view=_NO_FRAME),
         f"Calibration loss of each group: {shortened(scope.label)} by {shortened(scope.grouping)}",
-        "Diamonds: the cost of a group's scores as log-likelihood ratios; dots: the cost after "
-        "calibration for this group; lines: intervals.",
-        "The grey difference, in figures on "
-        "the right, is the calibration loss. Scores without information cost 1 bit."
-        + undrawn_sentence(scope, _MAX_CALIBRATED),
+        full_sentence("diamonds_and_dots"),
+        full_sentence("grey_calibration_loss") + undrawn_sentence(scope, _MAX_CALIBRATED),
         "; ".join(sentences) + ".",
     )
 
@@ -434,14 +423,13 @@ def thresholds(scope: ChartScope, theme: Theme) -> Drawing:
         theme.styled(panels_and_data, view={"stroke": None}),
         f"Common and group-specific thresholds: {shortened(scope.label)} by "
         f"{shortened(scope.grouping)}",
-        "Left: the threshold with the minimum cost of each group; dashed line: the common "
-        "threshold, with the minimum cost over all trials.",
-        "Right: the cost of each group at the common threshold divided by the minimum cost of "
-        "the group, with interval; 1 means no loss. Dots lie at 1 or above by construction, and "
-        "further right for small groups. Diamonds do not have this bias: their thresholds are "
-        "set on other speakers of the group. Hollow marks and *: groups with too few speakers or "
-        "errors."
-        + (f" Dots without interval: {missing_reasons}." if missing_reasons else "")
+        full_sentence("thresholds_of_smallest_cost"),
+        full_sentence("costs_at_common_threshold")
+        + (
+            " " + full_sentence("dots_without_interval", reasons=missing_reasons)
+            if missing_reasons
+            else ""
+        )
         + undrawn_sentence(scope, _MAX_OWN_THRESHOLDS),
         "; ".join(sentences) + ".",
     )

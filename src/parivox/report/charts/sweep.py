@@ -16,6 +16,7 @@ from parivox.report.audit_queries import (
     has_several_systems,
     omission_reasons,
 )
+from parivox.report.catalogue import full_sentence, sentence_text
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import (
     ChartScope,
@@ -60,7 +61,7 @@ _MAX_LINES_WITH_INTERVALS = 3
 """More lines than this have no intervals, which would be indistinguishable."""
 _DRAWN_INFINITY = 1e6
 """Position of infinite limits, beyond any axis."""
-_INTERVALS_SENTENCE = "Bars: confidence intervals, where available. Grey ticks: noise floors. "
+_INTERVALS_SENTENCE = full_sentence("bars_and_ticks") + " "
 _TERM_WIDTHS = {"of FPR (false accepts)": 2.8, "of FNR (false rejects)": 1.0}
 
 
@@ -109,12 +110,13 @@ def over_alpha(
     return Drawing(
         theme.styled(vl.side_by_side(panels, 16)),
         f"Fairness measures by weight: {shortened(scope.grouping)} at {shortened(points)}",
-        "Fairness measures by weight alpha: at 0 only false rejects count, at 1 only false "
-        "accepts.",
-        "Where lines cross, the ranking of the systems depends on alpha. "
+        full_sentence("measures_by_alpha"),
+        full_sentence("crossing_lines")
+        + " "
         + (_INTERVALS_SENTENCE if estimates else "")
-        + "FDR: higher is fairer; GARBE, IR: lower is fairer. A line ends where the measure is "
-        "undefined. " + _groups_sentence(scope),
+        + full_sentence("directions_by_alpha")
+        + " "
+        + _groups_sentence(scope),
         "; ".join(sentences) + ".",
     )
 
@@ -187,14 +189,14 @@ def over_fpr(
     return Drawing(
         theme.styled({**all_panels, "resolve": {"scale": {"strokeWidth": "independent"}}}),
         f"Fairness measures by threshold: {shortened(scope.grouping)}",
-        "Above: each measure at every threshold, by increasing FPR.",
-        "Below: the two terms of the measure (thick: FPR, thin: FNR); a cross marks where the "
-        "larger term changes, so that the other error type determines the measure. Thin vertical "
-        "lines: audited points. "
+        full_sentence("measures_by_threshold"),
+        full_sentence("terms_below")
+        + " "
         + (_INTERVALS_SENTENCE if estimates else "")
-        + "FDR: higher is fairer; all others: lower is fairer. "
+        + full_sentence("directions_by_threshold")
+        + " "
         + _groups_sentence(scope),
-        ("; ".join(sentences) or "The terms do not cross") + ".",
+        ("; ".join(sentences) or sentence_text("terms_do_not_cross")) + ".",
     )
 
 
@@ -284,12 +286,12 @@ def terms(scope: ChartScope, theme: Theme, *, measures: Names = None) -> Drawing
     return Drawing(
         theme.styled(panels, view={"stroke": None}),
         f"Range of fairness measures: {shortened(scope.grouping)}",
-        "Above: distribution of each measure over all alpha from 0 to 1 and all thresholds with an "
-        f"FPR of {percent(_FPR_RANGE[0])} to {percent(_FPR_RANGE[1])}, scaled to equal peaks.",
-        "Below: the two terms of each measure over these thresholds: quartiles (box), 5th to "
-        "95th percentile (lines) and median. The larger term has more weight than alpha "
-        "suggests. The range is due to choices of alpha and threshold, not to chance. "
-        + _groups_sentence(scope, has_faint=False),
+        full_sentence(
+            "distribution_over_choices",
+            lowest=percent(_FPR_RANGE[0]),
+            highest=percent(_FPR_RANGE[1]),
+        ),
+        full_sentence("terms_over_choices") + " " + _groups_sentence(scope, has_faint=False),
         "; ".join(sentences) + ".",
     )
 
@@ -313,7 +315,9 @@ def _measure_ranges(
             )
             hills[measure.id][name] = values[np.isfinite(values)]
             share = percent(float(np.isfinite(values).mean())) if values.size else "–"
-            sentences.append(f"{name}: {measure.short} is defined in {share} of choices")
+            sentences.append(
+                sentence_text("measure_defined_in", system=name, measure=measure.short, share=share)
+            )
             terms_of_rates = _term_values(measure.id, (fpr, fnr))
             for kind, term in zip(_TERM_WIDTHS, terms_of_rates, strict=True):
                 if np.isfinite(term).any():
@@ -416,19 +420,19 @@ def _groups_sentence(scope: ChartScope, *, has_faint: bool = True) -> str:
     if not small_groups:
         return "Groups: all."
     if not covers_same_groups(scope.audit, scope.point_filters):
-        return "Groups: all, as other groups are under-represented in other systems."
+        return full_sentence("groups_small_elsewhere_all")
     has_judged = [_has_judged_groups(each_scope) for each_scope in scopes]
     if all(has_judged):
         reasons = ", ".join(omission_reasons(scope.audit, scope.point_filters, small_groups))
         condition = NOT_UNDER_REPRESENTED
         if has_several_systems(scope.audit):
-            condition = "are not under-represented in any system"
+            condition = sentence_text("not_under_represented_anywhere")
         faint = "; faint: all groups" if has_faint else ""
-        return f"Groups: those that {condition}{faint}. Excluded: {reasons}."
-    sentence = "Fewer than two groups meet the minimums"
+        return full_sentence("groups_that_meet", condition=condition, faint=faint, reasons=reasons)
+    sentence = sentence_text("fewer_than_two_meet_minimums")
     if any(has_judged):
         sentence += " in a system"
-    return f"{sentence}, so its lines show all groups, as an indication only."
+    return full_sentence("lines_of_all_groups", reason=sentence)
 
 
 def _rates_at_points(

@@ -16,6 +16,7 @@ from parivox.report.audit_queries import (
     error_types,
     systems,
 )
+from parivox.report.catalogue import sentence_text
 from parivox.report.identification import gallery_text, is_identification, unit_text
 from parivox.report.overview import SET_BY_THRESHOLD
 from parivox.report.ratio_strips import HIGHEST, LOWEST, SHAPES, SIGNS, TICKS, axis_position
@@ -71,12 +72,14 @@ def first_screen(
         selection = (
             "The groups with most speakers" if n_other and shown_groups[0].speakers else "Groups"
         )
-        caption = f"{selection}; none has a verdict of worse or better than {reference}"
+        caption = sentence_text(
+            "no_verdict_of_worse_or_better", selection=selection, reference=reference
+        )
     if n_other:
         caption += f" ({count_text(n_other)} more under All groups)"
     size = [*audit_overview.size, audit_overview.threshold]
     if "fpr" in _events(audit, audit_overview):
-        size.insert(0, "False accepts put the enrolled speaker at risk, not the impostor")
+        size.insert(0, sentence_text("false_accepts_put_others_at_risk"))
     if audit_overview.verdict_counts:
         size.append(f"[ ]: {100 * audit.record['options']['confidence']:g} % confidence interval")
     return {
@@ -101,40 +104,30 @@ def _legend(
 ) -> list[str]:
     """Return what the signs, lines and columns of the first figure stand for."""
     if not audit_overview.verdict_counts:
-        return ["observed rates, errors/trials below; without intervals there are no verdicts"]
+        return [sentence_text("observed_rates_only")]
     options = audit.record["options"]
     margin, level = options["margin"], 100 * options["confidence"]
     legend = [
         audit_overview.comparisons_text,
-        (
-            "▲ worse, ▼ better: significant after adjustment for all groups and "
-            f"{all_error_types(audit)}, and not equivalent"
-        ),
-        (
-            "○ ? inconclusive: a difference is neither shown nor excluded; with an adjusted p: "
-            "significant only without the adjustment for the number of comparisons"
-        ),
+        sentence_text("worse_and_better_signs", error_types=all_error_types(audit)),
+        sentence_text("inconclusive_sign"),
     ]
     if any(
         comparison.worse_group for group in shown_groups for comparison in group.all_comparisons()
     ):
-        legend.append("“see”: the same comparison, with its verdict on the group that is worse")
-    legend.append(f"ratio: error rate divided by the rate of {findings.reference_text(audit)}")
+        legend.append(sentence_text("comparison_seen_elsewhere"))
+    legend.append(sentence_text("ratio_of_rates", reference=findings.reference_text(audit)))
     if "fpr" in _events(audit, audit_overview):
         legend.append(f"false accepts: {findings.ALLOCATIONS[options['allocate'][0]]}")
     if is_identification(audit):
-        legend.append(f"all rates hold for {gallery_text(audit)}; groups of probe speakers")
+        legend.append(sentence_text("rates_hold_for_gallery", gallery=gallery_text(audit)))
     if "sfar" in error_types(audit):
         legend.append(f"spoof accepts: {SPOOF_TRIALS_OF_GROUP}, {attacks_text(audit)}")
     return [
         *legend,
-        (
-            f"lines and [ ]: {level:g} % confidence intervals over {unit_text(audit)}, not "
-            "adjusted for multiple comparisons; arrows: the interval extends beyond the axis"
-        ),
-        (
-            f"grey band: equivalence margin, ratios from 1/{margin:g} to {margin:g}; equivalent: "
-            f"a stricter interval ({100 * EQUIVALENCE_CONFIDENCE:g} %) lies inside the band"
+        sentence_text("lines_are_intervals", confidence=level, unit=unit_text(audit)),
+        sentence_text(
+            "equivalence_band", margin=margin, equivalence_confidence=100 * EQUIVALENCE_CONFIDENCE
         ),
         "for help with this screen, see “Read a report” in the documentation",
     ]

@@ -26,6 +26,7 @@ from parivox.report.audit_queries import (
     systems,
     verdicts_by_metric,
 )
+from parivox.report.catalogue import full_sentence, sentence_text
 from parivox.report.disagreements import disagreements
 from parivox.report.html.layout import join_single_sections, point_text
 from parivox.report.sheets import comparison
@@ -226,13 +227,15 @@ def pair_tables(audit: Audit) -> list[Sheet]:
                 continue
             rows.sort(key=lambda row: -(row["value"] or 0))
             n_omitted = len(rows) - _MAX_PAIRS
-            omission = (
-                f"; {n_omitted} more pairs with lower rates are not shown" if n_omitted > 0 else ""
-            )
+            omission = "; " + sentence_text("more_pairs", pairs=n_omitted) if n_omitted > 0 else ""
             sheet = Sheet.with_heads(
-                f"False accepts between groups of {system_label(*system.values())} by "
-                f"{grouping} at {point} "
-                f"(no intervals, as the same pairs of speakers are in several cells){omission}",
+                sentence_text(
+                    "false_accepts_between_groups",
+                    system=system_label(*system.values()),
+                    grouping=grouping,
+                    point=point,
+                    omission=omission,
+                ),
                 ("Enrolled", "Test", "FPR, %", "Errors", "Trials"),
                 words=(1, 2),
                 is_sortable=True,
@@ -374,10 +377,7 @@ def trial_list_section(audit: Audit) -> dict[str, Any]:
             if failed_check["id"] in findings.CHECKS_BETWEEN_GROUPS
         ]
         lists.append({"label": label, "apart": between_groups, "sheet": sheet if failed else None})
-    not_checked = (
-        "The list was not checked, as it does not fit in memory or consists of score counts. To "
-        "check a trial list, run parivox trials check."
-    )
+    not_checked = full_sentence("list_not_checked")
     return {
         "lists": lists,
         "pairing": _pairing_text(audit),
@@ -403,30 +403,24 @@ def _pairing_text(audit: Audit) -> str:
         if n_trials:
             is_within_groups_only &= n_within_groups == n_trials
             shares.append(
-                f"by {grouping}, {100 * n_within_groups / n_trials:.3g} % of the nontarget trials "
-                "compare speakers of one group"
+                sentence_text(
+                    "share_within_groups",
+                    grouping=grouping,
+                    percent=100 * n_within_groups / n_trials,
+                )
             )
     if not shares:
-        return "Nontarget trials within and between groups: unknown for this audit."
+        return full_sentence("pairs_within_groups_unknown")
     if is_within_groups_only:
-        consequence = (
-            "The audit shows nothing about impostors of other groups, who are usually easier to "
-            "reject."
-        )
+        consequence = full_sentence("nothing_about_other_groups")
     else:
-        consequence = (
-            "Impostors of other groups are usually easier to reject, so a list with fewer of them "
-            "has a higher FPR: compare rates only between lists with similar shares."
-        )
-    return f"Nontarget trials within groups: {'; '.join(shares)}. {consequence}"
+        consequence = full_sentence("other_groups_easier_to_reject")
+    return sentence_text("trials_within_groups", shares="; ".join(shares), consequence=consequence)
 
 
 def _grades_text(audit: Audit) -> str:
     """Return a sentence on whether difficulty grades were audited."""
     names = {*audit.record["groupings"], *(audit.record["options"]["within"] or ())}
     if "grade" in names:
-        return "Trials were graded by difficulty: see the groups by grade."
-    return (
-        "Trials were not graded by difficulty (--by grade, or parivox trials grade): rates are not "
-        "comparable between groups whose trials differ in difficulty."
-    )
+        return full_sentence("graded_by_difficulty")
+    return full_sentence("not_graded_by_difficulty")

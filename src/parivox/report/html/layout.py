@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from parivox.auditing import SAME_TRIALS, is_far_from_target
 from parivox.report.audit_queries import point_as_given
+from parivox.report.catalogue import sentence_text
 from parivox.report.words import percent
 
 if TYPE_CHECKING:
@@ -62,17 +63,23 @@ def point_text(row: Row, *, says_reached: bool = False) -> str:
             row["source"] == SAME_TRIALS and not is_far_from_target(target_rate, reached)
         ):
             if says_reached and reached is not None and reached < target_rate:
-                return (
-                    f"at one threshold, at which at most {100 * target_rate:g} % of all "
-                    f"{trials_text}; here it is {percent(reached)}"
+                return sentence_text(
+                    "threshold_at_most",
+                    target_rate=100 * target_rate,
+                    trials=trials_text,
+                    reached=percent(reached),
                 )
-            return f"at one threshold, at which {100 * target_rate:g} % of all {trials_text}"
-        return (
-            f"at one threshold, chosen so that {100 * target_rate:g} % of all {trials_text}; here "
-            f"it is {percent(reached)}"
+            return sentence_text(
+                "threshold_at_rate", target_rate=100 * target_rate, trials=trials_text
+            )
+        return sentence_text(
+            "threshold_chosen_for_rate",
+            target_rate=100 * target_rate,
+            trials=trials_text,
+            reached=percent(reached),
         )
     if kind == "threshold":
-        return f"at one threshold, given as {argument}"
+        return sentence_text("threshold_given", threshold=argument)
     if point.startswith("min-cdet"):
-        return "at one threshold, at which errors of all trials cost least"
-    return f"at one threshold, {_POINT_TEXTS.get(point, point)}"
+        return sentence_text("threshold_of_smallest_cost")
+    return sentence_text("threshold_described", words=_POINT_TEXTS.get(point, point))

@@ -30,7 +30,7 @@ from parivox.report.audit_queries import (
     system_label,
     verdicts_by_metric,
 )
-from parivox.report.catalogue import recorded_text
+from parivox.report.catalogue import full_sentence, recorded_text, sentence_text
 from parivox.report.context import Choice, Context
 from parivox.report.definitions import definitions
 from parivox.report.html.layout import NOT_SUPPLIED
@@ -211,15 +211,13 @@ def command(audit: Audit) -> str:
 STANDARD = "ISO/IEC 19795-10"
 ACT = "AI Act, Annex IV"
 _HARM_MEANINGS = {
-    "Historical": "the data reflect existing inequalities",
-    "Representation": "some groups have too few people in the data to be served or assessed as "
-    "well as other groups",
-    "Measurement": "recordings or labels differ from what they are meant to represent, more for "
-    "some people than for others",
-    "Aggregation": "one model or threshold is used for people who differ",
-    "Learning": "choices in the training of the system widen differences",
-    "Evaluation": "the trial list or the measure does not represent real use",
-    "Deployment": "the system is used differently from how it was audited",
+    "Historical": sentence_text("historical_harm"),
+    "Representation": sentence_text("representation_harm"),
+    "Measurement": sentence_text("measurement_harm"),
+    "Aggregation": sentence_text("aggregation_harm"),
+    "Learning": sentence_text("learning_harm"),
+    "Evaluation": sentence_text("evaluation_harm"),
+    "Deployment": sentence_text("deployment_harm"),
 }
 
 
@@ -250,8 +248,8 @@ def harms(audit: Audit, context: Context | None) -> list[Harm]:
 
 
 def _historical(context: Context) -> Iterator[str]:
-    yield "Scores do not show how speakers were recruited, or who was never recorded."
-    yield f"How the speakers were recruited: {context.recruitment or NOT_SUPPLIED}."
+    yield full_sentence("recruitment_unknown")
+    yield full_sentence("recruitment", recruitment=context.recruitment or NOT_SUPPLIED)
 
 
 def _representation(audit: Audit) -> Iterator[str]:
@@ -267,19 +265,26 @@ def _representation(audit: Audit) -> Iterator[str]:
         if sizes:
             smallest, largest = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
             list_text = f" on {scope.list}" if scope.list else ""
-            yield (
-                f"By {scope.grouping}{list_text}: {count_of(len(sizes), 'group')}, from "
-                f"{smallest} with {count_of(sizes[smallest], 'speaker')} to {largest} with "
-                f"{count_text(sizes[largest])}."
+            yield full_sentence(
+                "group_sizes",
+                grouping=scope.grouping,
+                on_list=list_text,
+                groups=count_of(len(sizes), "group"),
+                smallest=smallest,
+                smallest_size=count_of(sizes[smallest], "speaker"),
+                largest=largest,
+                largest_size=count_text(sizes[largest]),
             )
         point = first_point_name(audit, scope.filters)
         small = sorted(small_groups(audit, {**scope.filters, "operating_point": point}))
         if small:
             minimums = findings.minimums_text(audit)
-            yield (
-                f"Under-represented groups by {scope.grouping} at {point} ({minimums}): "
-                f"{', '.join(shortened_names(small, most=12))}. No interval accounts for people "
-                "who are missing from the data."
+            yield full_sentence(
+                "under_represented_groups",
+                grouping=scope.grouping,
+                point=point,
+                minimums=minimums,
+                groups=", ".join(shortened_names(small, most=12)),
             )
     # the same groups are stated once for all systems
     sentences = (caveat.sentence for caveat in findings.groups_without_trials(audit))
@@ -287,41 +292,25 @@ def _representation(audit: Audit) -> Iterator[str]:
     unknown_rows = audit.data.subset(item=SPEAKERS_OF_UNKNOWN_GROUP).rows()
     n_unknown = max((row["count"] or 0 for row in unknown_rows), default=0)
     if n_unknown:
-        yield (
-            f"Speakers in no group, because their group is unknown or excluded: "
-            f"{count_text(n_unknown)}."
-        )
+        yield full_sentence("speakers_without_group", speakers=count_text(n_unknown))
 
 
 def _measurement(audit: Audit) -> Iterator[str]:
-    yield (
-        "Groups are taken from the speaker table and the options. The data do not show how an "
-        "attribute was determined (stated by the person, or guessed from a name, a face or a "
-        "voice)."
-    )
+    yield full_sentence("attributes_from_table")
     if not len(audit.groups.subset(metric="fta")):
-        yield (
-            "Failures to enrol and to acquire were not supplied (--failures): recordings that the "
-            "system refuses are not counted as errors."
-        )
+        yield full_sentence("failures_not_counted")
     within = audit.record["options"]["within"]
     yield (
-        f"Recording conditions were examined within strata of {', '.join(within)}."
+        full_sentence("conditions_examined", within=", ".join(within))
         if within
-        else (
-            "Recording conditions (device, channel, noise) were not examined; --within examines "
-            "them."
-        )
+        else full_sentence("conditions_not_examined")
     )
 
 
 def _aggregation(audit: Audit) -> Iterator[str]:
     """Return sentences on the cost of the common threshold, and on confounded attributes."""
     names = ", ".join(audit.record["groupings"])
-    yield (
-        f"One threshold is used for all groups. Groups were examined by {names}; groups by other "
-        "attributes may also differ."
-    )
+    yield full_sentence("one_threshold_for_all", groupings=names)
     for scope in scopes(audit):
         small = small_groups(audit, scope.filters)
         # thresholds found on other speakers are free of optimism, so they come first
@@ -338,15 +327,15 @@ def _aggregation(audit: Audit) -> Iterator[str]:
                 if largest["high"] is not None:
                     interval = f" {interval_text(largest['low'], largest['high'])}"
                     if len(bias_rows) > 1:
-                        adjustment_note = (
-                            " The interval is for this group alone and is not adjusted for the "
-                            "selection of the largest ratio."
-                        )
-                yield (
-                    f"{scope.label}: for {largest['group']}, the common threshold costs "
-                    f"{short_number(largest['value'])} times as much as a group-specific "
-                    f"threshold{interval}, the largest ratio of "
-                    f"{count_of(len(bias_rows), 'group')}.{adjustment_note}"
+                        adjustment_note = " " + full_sentence("interval_of_largest_ratio")
+                yield sentence_text(
+                    "cost_of_common_threshold",
+                    system=scope.label,
+                    group=largest["group"],
+                    ratio=short_number(largest["value"]),
+                    interval=interval,
+                    groups=count_of(len(bias_rows), "group"),
+                    note=adjustment_note,
                 )
                 break
     sentences = (
@@ -360,10 +349,10 @@ def _aggregation(audit: Audit) -> Iterator[str]:
 def _learning(audit: Audit) -> Iterator[str]:
     n_systems = len({source["system"] for source in audit.record["inputs"]})
     if n_systems == 1:
-        yield "One system was audited; another design may give other results."
+        yield full_sentence("one_system_audited")
     else:
-        yield f"{n_systems} systems were audited: tables by system show how they differ."
-    yield "Scores do not show how a system was trained, or on which data."
+        yield full_sentence("several_systems_audited", systems=n_systems)
+    yield full_sentence("training_unknown")
 
 
 def _evaluation(audit: Audit) -> Iterator[str]:
@@ -376,19 +365,27 @@ def _evaluation(audit: Audit) -> Iterator[str]:
             ]
             check_ids = ", ".join(source["id"] for source in failed_checks)
             difference_text = (
-                f" The trials of groups differ: {'; '.join(between_group_sentences)}."
+                " "
+                + full_sentence(
+                    "trials_of_groups_differ", differences="; ".join(between_group_sentences)
+                )
                 if between_group_sentences
                 else ""
             )
-            yield f"The list of {', '.join(names)} fails the checks {check_ids}.{difference_text}"
+            yield sentence_text(
+                "list_fails_checks",
+                systems=", ".join(names),
+                checks=check_ids,
+                differences=difference_text,
+            )
     if points_text := findings.thresholds_set_here_text(audit):
-        yield f"{points_text} set on the audited trials: other trials would give other thresholds."
+        yield full_sentence("set_on_audited_trials", points=points_text)
     for source in audit.record["inputs"]:
         system = {"system": source["system"], "list": source["list"]}
         reason = findings.missing_interval_reason(audit, system)
         if reason:
             label = system_label(*system.values())
-            yield f"{label}: not shown whether groups differ beyond chance ({reason})."
+            yield full_sentence("difference_not_shown", system=label, reason=reason)
     for scope in scopes(audit):
         verdicts = verdicts_by_metric(audit, scope.filters)
         rows = [row for by_group in verdicts.values() for row in by_group.values()]
@@ -396,27 +393,29 @@ def _evaluation(audit: Audit) -> Iterator[str]:
         all_groups = {row["group"] for row in rows}
         if inconclusive:
             verb = "is" if len(inconclusive) == 1 else "are"
-            yield (
-                f"{scope.label}: {len(inconclusive)} of {len(all_groups)} groups {verb} "
-                "inconclusive "
-                "for at least one error type or operating point. Inconclusive does not mean "
-                "equivalent."
+            yield full_sentence(
+                "inconclusive_groups",
+                label=scope.label,
+                groups=len(inconclusive),
+                all_groups=len(all_groups),
+                verb=verb,
             )
 
 
 def _deployment(audit: Audit, context: Context) -> Iterator[str]:
-    yield f"Purpose of the system: {context.purpose or NOT_SUPPLIED}."
-    yield f"Population on which the system will be used: {context.population or NOT_SUPPLIED}."
+    yield full_sentence("purpose_of_system", purpose=context.purpose or NOT_SUPPLIED)
+    yield full_sentence("population_of_system", population=context.population or NOT_SUPPLIED)
     points = " and ".join(dict.fromkeys(row["operating_point"] for row in audit.operating_points))
     chooser = context.threshold.chosen_by or NOT_SUPPLIED
+    yield full_sentence("audited_at_points", points=points, chooser=chooser)
     yield (
-        f"Audited at {points}. Who chose the operating point for deployment: {chooser}. Another "
-        "threshold may give other results."
-    )
-    yield "Rates are for single trials. " + (
-        "Spoof accepts are for the attacks of this list; other attacks may be accepted more often."
-        if "sfar" in error_types(audit)
-        else "The audit does not cover spoofed or replayed speech."
+        full_sentence("rates_for_single_trials")
+        + " "
+        + (
+            full_sentence("spoof_accepts_of_listed_attacks")
+            if "sfar" in error_types(audit)
+            else full_sentence("spoofed_speech_not_covered")
+        )
     )
 
 

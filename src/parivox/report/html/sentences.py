@@ -22,7 +22,7 @@ from parivox.report.audit_queries import (
     systems,
     verdicts_by_metric,
 )
-from parivox.report.catalogue import finding_text, inconclusive_text
+from parivox.report.catalogue import finding_text, full_sentence, inconclusive_text, sentence_text
 from parivox.report.context import HEADINGS, Choice, Context
 from parivox.report.html.layout import NOT_SUPPLIED, join_single_sections, point_text
 from parivox.report.limitation_sentences import Caveat
@@ -92,11 +92,11 @@ def _scope_section(audit: Audit, scope: Scope) -> dict[str, Any]:
         )
         reference = audit.record["options"]["reference"][0]
         if no_interval_reason:
-            missing_sentence = f"No verdicts: {no_interval_reason}. Rates are observed values."
+            missing_sentence = full_sentence("no_verdicts", reason=no_interval_reason)
         elif not point_rows:
-            missing_sentence = "No verdicts: no operating point has a threshold."
+            missing_sentence = full_sentence("no_verdicts_without_threshold")
         else:
-            missing_sentence = f"No verdicts, as this grouping has no group {reference}."
+            missing_sentence = full_sentence("no_verdicts_without_group", reference=reference)
     eer_lines = list(findings.group_eer_lines(audit, scope.filters))
     unusual_groups = [f"{line.label} {line.direction}" for line in eer_lines if line.direction]
     first_line = eer_lines[0].text if eer_lines else ""
@@ -124,7 +124,7 @@ def _point_section(audit: Audit, scope: Scope, point_row: Row, rates: Rates) -> 
     if len(differing) > _MAX_GROUPS:
         n_more = len(differing) - _MAX_GROUPS
         verb = "differs" if n_more == 1 else "differ"
-        groups.append((f"{n_more} more", f"{verb}: see the table of groups"))
+        groups.append((f"{n_more} more", sentence_text("see_table_of_groups", groups=verb)))
     summary, sentences = [], []
     for metric, words in error_types(audit).items():
         if has_rate(metric, point, rates):
@@ -184,7 +184,7 @@ def _choice_sentences(audit: Audit, context: Context) -> Iterator[str]:
     options = audit.record["options"]
     operating_points = options["operating_points"]
     origin = (
-        f"given to the audit: {', '.join(operating_points)}"
+        sentence_text("choice_given", choice=", ".join(operating_points))
         if operating_points
         else "the defaults of Parivox"
     )
@@ -193,24 +193,25 @@ def _choice_sentences(audit: Audit, context: Context) -> Iterator[str]:
         origin = (
             "named for the audit"
             if options["primary"]
-            else "the first grouping and operating point, as no primary analysis was named"
+            else sentence_text("primary_analysis_by_default")
         )
         yield f"Primary analysis: {primary} ({origin})."
     if points_text := findings.thresholds_set_here_text(audit):
         yield f"{points_text} set on the audited trials" + (
-            "; thresholds from other data would give other rates."
+            "; " + full_sentence("other_thresholds_other_rates")
             if findings.unusual_points(audit)
-            else ", so the pooled rate that defines each threshold is met exactly; thresholds from "
-            "other data would not meet this rate exactly."
+            else ", " + full_sentence("rate_met_exactly")
         )
     chosen_by = audit.record["groupings_chosen_by"]
     names = ", ".join(audit.record["groupings"])
     origin = "given to the audit" if chosen_by == "user" else f"by default, {chosen_by}"
     yield f"Groups: {names} ({origin}). {_chooser_text(context.groups, 'groups')}."
     margin, reference = f"{options['margin']:g}", findings.reference_text(audit)
-    yield (
-        f"Equivalence margin: 1/{margin} to {margin}, for the ratio of a group to {reference}. "
-        f"{_chooser_text(context.margin, 'margin')}."
+    yield full_sentence(
+        "equivalence_margin",
+        margin=margin,
+        reference=reference,
+        chooser=_chooser_text(context.margin, "margin"),
     )
 
 
@@ -218,8 +219,8 @@ def _chooser_text(choice: Choice, subject: str) -> str:
     """Return who made a choice, by the context file."""
     choice_text = _choice_text(choice)
     if not choice_text:
-        return f"Who chose the {subject}: {NOT_SUPPLIED}"
-    return f"According to the context file, chosen by {choice_text}"
+        return sentence_text("choice_of_unknown", choice=subject, chooser=NOT_SUPPLIED)
+    return sentence_text("chosen_according_to_context", chooser=choice_text)
 
 
 def context_caveats(context: Context | None) -> list[Caveat]:
@@ -258,10 +259,12 @@ def _system_section(audit: Audit, name: Row) -> tuple[str, str, list[str]]:
     speakers = first_row["speakers"]
     speakers_text = "" if speakers is None else f" of {count_of(speakers, 'speaker')}"
     recordings_text = findings.recordings_text(audit, name)
-    description = (
-        f"{count_text(first_row['target_trials'])} target trials and "
-        f"{count_text(first_row['nontarget_trials'])} nontarget trials"
-        f"{speakers_text}{recordings_text and f' in {recordings_text}'}. Over all trials: "
-        f"{findings.pooled_metrics_text(rows_of_all)}"
+    description = sentence_text(
+        "trials_of_system",
+        target_trials=count_text(first_row["target_trials"]),
+        nontarget_trials=count_text(first_row["nontarget_trials"]),
+        speakers=speakers_text,
+        recordings=recordings_text and f" in {recordings_text}",
+        metrics=findings.pooled_metrics_text(rows_of_all),
     )
     return system_label(*name.values()), description, findings.data_notes(audit, name)

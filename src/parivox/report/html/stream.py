@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from parivox.report.catalogue import full_sentence
 from parivox.report.charts import PAGE, Figure
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import shortened
@@ -129,10 +130,8 @@ def _weekly_rates(monitor: Monitor) -> Figure:
         "groups",
         PAGE.styled(spec),
         "False rejects (FNR) by week",
-        "Share of target trials of each group that were rejected in each week; dashed: all other "
-        "groups combined.",
-        "Vertical line: estimated beginning of a rise. Weeks with few trials vary "
-        "by chance: only an alarm shows that a rate has risen."
-        + (f" {n_undrawn} more groups are in the table." if n_undrawn > 0 else ""),
-        f"FNR by week of {', '.join(names)}.",
+        full_sentence("weekly_rates_chart"),
+        full_sentence("weekly_rates_note")
+        + (" " + full_sentence("more_groups_in_table", groups=n_undrawn) if n_undrawn > 0 else ""),
+        full_sentence("weekly_rates_title", groups=", ".join(names)),
     )

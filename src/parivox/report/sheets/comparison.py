@@ -17,7 +17,7 @@ from parivox.report.audit_queries import (
     system_label,
     verdicts_by_metric,
 )
-from parivox.report.catalogue import reason_text, shared_text
+from parivox.report.catalogue import full_sentence, reason_text, sentence_text, shared_text
 from parivox.report.findings import minimums_text
 from parivox.report.sheets.groups import (
     errors_over_trials,
@@ -182,7 +182,7 @@ def _cells(row: Row, label: str, *, is_share: bool) -> list[Cell]:
     def figure(number: float | None) -> str:
         return percent(number) if is_share or number is None else f"{number:.4g}"
 
-    no_p = "no p: no valid method is known" if row["high"] is not None else reason
+    no_p = sentence_text("no_p_valid_method_unknown") if row["high"] is not None else reason
     return [
         Cell(label),
         Cell(figure(row["value"]), reason=reason),
@@ -220,7 +220,7 @@ class _PointRates(NamedTuple):
         """Return a rate with its interval or else its counts, and a star below a minimum."""
         row = self.rates.get(group, {}).get((metric, self.point))
         if row is None:
-            return Cell(UNDEFINED, reason="there is no such group")
+            return Cell(UNDEFINED, reason=sentence_text("no_such_group"))
         if row["value"] is None:
             return Cell(UNDEFINED, reason=reason_text(row))
         verdict_row = self.verdicts.get(metric, {}).get(group)
@@ -310,19 +310,16 @@ def _speakers_text(system_rates: Sequence[_PointRates], group: str) -> str:
 
 def _rates_reading(audit: Audit, cell_rows: Sequence[Row]) -> str:
     """Return how to read the cells of `rates_side_by_side`."""
-    sentences = ["FNR: target trials rejected; FPR: nontarget trials accepted."]
+    sentences = [full_sentence("rates_are_of_trials")]
     if any(row["high"] is not None for row in cell_rows):
         level = 100 * audit.record["options"]["confidence"]
-        sentences.append(f"In brackets: {level:g} % confidence intervals over speakers.")
+        sentences.append(full_sentence("brackets_are_intervals", confidence=level))
     if any(row["value"] is not None and row["high"] is None for row in cell_rows):
-        sentences.append("In parentheses, where there is no interval: errors/trials.")
+        sentences.append(full_sentence("parentheses_are_counts"))
     return " ".join(sentences)
 
 
-_CELL_READING = (
-    "Each cell: rate in percent with its interval or, without interval, with errors/trials. *: "
-    f"under-represented; {UNDEFINED}: no such group, or no trials."
-)
+_CELL_READING = full_sentence("cells_are_rates", undefined=UNDEFINED)
 
 
 def crosstabs(audit: Audit, filters: Row, point: str) -> list[Sheet]:
@@ -379,8 +376,7 @@ def crosstabs(audit: Audit, filters: Row, point: str) -> list[Sheet]:
                 rows,
                 f"{_CELL_READING} {trials_text(audit, [(filters, point)])}",
                 [
-                    f"There is no margin for {attribute}, as {attribute} is not a grouping of the "
-                    f"audit: add --by {attribute}."
+                    full_sentence("no_margin_for_attribute", attribute=attribute)
                     for attribute in missing_margins
                 ],
                 sums=1 if has_column_margin else 0,

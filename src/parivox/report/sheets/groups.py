@@ -24,7 +24,14 @@ from parivox.report.audit_queries import (
     system_label,
     verdicts_by_metric,
 )
-from parivox.report.catalogue import inconclusive_text, note_text, reason_text, without_cause_text
+from parivox.report.catalogue import (
+    full_sentence,
+    inconclusive_text,
+    note_text,
+    reason_text,
+    sentence_text,
+    without_cause_text,
+)
 from parivox.report.findings import (
     ALLOCATIONS,
     differing_groups_text,
@@ -191,9 +198,9 @@ def _ratio_cells(row: Row, reference: str) -> tuple[Cell, Cell, Cell]:
     if row["reason"] == IS_REFERENCE:
         return Cell("1"), Cell(""), Cell("")
     if row["reason"] == "undefined_ratio":
-        reason = f"no ratio, as {reference} has no errors or no trials"
+        reason = sentence_text("no_ratio_of_reference", reference=reference)
     elif row["reason"] == "no_interval":
-        reason = f"no interval, as the group or {reference} has too few speakers or errors"
+        reason = sentence_text("no_interval_of_ratio", reference=reference)
     else:
         reason = inconclusive_text(row if row["reason"] else {**row, "reason": "no_p"})
     ratio = None if row["ratio"] in {None, math.inf} else row["ratio"]
@@ -270,16 +277,17 @@ def _reading_text(audit: Audit, filters: Row, point: str) -> str:
     )
     level = 100 * audit.record["options"]["confidence"]
     if no_interval_reason:
-        interval_sentence = f"No confidence intervals: {no_interval_reason}."
+        interval_sentence = full_sentence("confidence_intervals_missing", reason=no_interval_reason)
     else:
-        interval_sentence = (
-            f"In brackets: {level:g} % confidence intervals over speakers; p: adjusted (Holm) for "
-            f"all groups and {all_error_types(audit)}."
+        interval_sentence = full_sentence(
+            "brackets_and_p", confidence=level, error_types=all_error_types(audit)
         )
-    return (
-        f"FNR: target trials rejected; FPR: nontarget trials accepted{_spoof_reading(audit)}; "
-        f"ratio: the rate divided by the rate of {reference_text(audit)}. {interval_sentence} "
-        f"{trials_text(audit, [(filters, point)])}"
+    return sentence_text(
+        "rates_and_ratio",
+        spoof=_spoof_reading(audit),
+        reference=reference_text(audit),
+        intervals=interval_sentence,
+        trials=trials_text(audit, [(filters, point)]),
     )
 
 
@@ -302,8 +310,13 @@ def trials_text(audit: Audit, system_points: Sequence[tuple[Row, str]]) -> str:
     allocation = system_points[0][0]["allocation"]
     spoof_text = ""
     if "sfar" in error_types(audit):
-        spoof_text = f" Spoof accepts of a group: {SPOOF_TRIALS_OF_GROUP}."
-    return f"{numbers} False accepts of a group: {ALLOCATIONS[allocation]}.{spoof_text}"
+        spoof_text = " " + full_sentence("spoof_accepts_of_group", trials=SPOOF_TRIALS_OF_GROUP)
+    return sentence_text(
+        "false_accepts_of_group",
+        numbers=numbers,
+        allocation=ALLOCATIONS[allocation],
+        spoof=spoof_text,
+    )
 
 
 def _trial_numbers_text(audit: Audit, filters: Row, point: str) -> str:
@@ -324,7 +337,11 @@ def _trial_numbers_text(audit: Audit, filters: Row, point: str) -> str:
             left_out.append(f"{n_left_out:,} {trial_class}")
     if not numbers:
         return ""
-    in_no_group = f"; {' and '.join(left_out)} trials are in no group" if left_out else ""
+    in_no_group = (
+        "; " + sentence_text("trials_in_no_group_of_grouping", trials=" and ".join(left_out))
+        if left_out
+        else ""
+    )
     return f"Trials: {' and '.join(numbers)}{in_no_group}."
 
 

@@ -17,7 +17,7 @@ from parivox.report.audit_queries import (
     system_label,
     without_groups_text,
 )
-from parivox.report.catalogue import measure_reason_text, note_text
+from parivox.report.catalogue import full_sentence, measure_reason_text, note_text, sentence_text
 from parivox.report.sheets.sheet import UNDEFINED, Cell, Column, Sheet
 from parivox.report.words import GAP, count_text, p_value_cell
 
@@ -30,12 +30,8 @@ if TYPE_CHECKING:
 _METRIC_LABELS = {"fnr": "FNR", "fpr": "FPR", BOTH: "both"}
 _UNMARKED, _JUDGED_IN_ALL, _OF_ALL = "without *", "judged in all", "of all"
 """Blocks of columns in the terminal: groups that meet the minimums here, in all systems, or all."""
-_NO_FLOORS = "Without intervals, the part due to chance is unknown."
-_FLOORS = (
-    "Equal: mean and noise floor (95 %) if rates were equal in all groups, for these speakers "
-    "and trials; p: probability of a value at least as unfair in this case. A value within the "
-    "floor does not show fairness."
-)
+_NO_FLOORS = full_sentence("chance_unknown_without_intervals")
+_FLOORS = full_sentence("equal_rates_and_floor")
 
 
 def row_measure(row: Row) -> MetaMeasure:
@@ -56,8 +52,8 @@ def _missing_p_reason(row: Row) -> str:
     if row["value"] is None or row["p"] is not None:
         return ""
     if row["floor_95"] is None:
-        return "no valid noise floor is known"
-    return "a group has no errors, so the logarithm is undefined"
+        return sentence_text("no_valid_noise_floor")
+    return sentence_text("logarithm_of_no_errors")
 
 
 def _sort_key(row: Row) -> tuple[bool, int, int]:
@@ -185,11 +181,13 @@ def _cells(row: Row) -> Iterator[str | Cell]:
     elif number is None:
         yield ""
     else:
-        yield Cell(UNDEFINED, reason=note_text(row) or "no interval: no valid method is known")
+        yield Cell(
+            UNDEFINED, reason=note_text(row) or sentence_text("no_interval_valid_method_unknown")
+        )
     if number is None:
         yield from ("", "", "")
     else:
-        reason = "no valid noise floor is known"
+        reason = sentence_text("no_valid_noise_floor")
         floor, is_fairer_above = row["floor_95"], row["higher_is_fairer"]
         is_beyond = floor is not None and (number < floor if is_fairer_above else number > floor)
         yield Cell(_figure(row["floor_mean"] if floor is not None else None), reason=reason)
@@ -222,7 +220,7 @@ def measures_on_paper(audit: Audit, filters: Row, point: str) -> Sheet:
     if is_gated and not covers_same_groups(audit, point_filters):
         # an audit of an earlier version, whose systems were measured on different groups
         is_gated = False
-        groups_text = "all groups, as other groups are under-represented in other systems"
+        groups_text = sentence_text("groups_small_in_other_systems")
     rows = [row for row in all_rows if row["gated"] == is_gated]
     omitted_groups = groups_left_out(rows)
     rows_of_all = {}
@@ -323,7 +321,7 @@ def spread_table(audit: Audit, filters: Row) -> tuple[Sheet | None, list[str]]:
             column_blocks = {_JUDGED_IN_ALL if is_shared else _UNMARKED: True, _OF_ALL: False}
         else:
             groups_text = "judged in all systems" if is_shared else "above the minimums"
-            title = f"Too few groups are {groups_text} to compute a spread. For all groups"
+            title = sentence_text("too_few_for_spread", condition=groups_text)
     heads = [GAP + head for name in column_blocks for head in ("n", name, "floor, 95 %", "p")]
     sheet = Sheet.with_heads(title, ("spread", *heads, f"{GAP}fairer"), title_end=":")
     n_block_columns = len(heads) // len(column_blocks)
@@ -345,8 +343,10 @@ def spread_table(audit: Audit, filters: Row) -> tuple[Sheet | None, list[str]]:
     notes += _missing_sentences(rows_by_measure, column_blocks, _missing_p_reason, "No p")
     if is_shared:
         notes.append(
-            "Groups not judged in all systems: "
-            f"{', '.join(omission_reasons(audit, filters, omitted_groups))}."
+            full_sentence(
+                "groups_not_judged_everywhere",
+                groups=", ".join(omission_reasons(audit, filters, omitted_groups)),
+            )
         )
     return (sheet if sheet.rows else None), notes
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from parivox.errors import printable
 from parivox.report.audit_queries import grouping_with_allocation, located_points, scopes, systems
+from parivox.report.catalogue import full_sentence, sentence_text
 from parivox.report.overview import overview
 from parivox.report.sheets.comparison import crosstabs, rates_side_by_side
 from parivox.report.sheets.groups import operating_points, rates_on_paper
@@ -38,9 +39,7 @@ PAPER_TABLES = {
     "measures": "meta-measures with their noise floors",
 }
 """What each table shows, in the order of a paper."""
-_ONE_THRESHOLD = (
-    "A trial is accepted if its score is at least the threshold, the same for all groups."
-)
+_ONE_THRESHOLD = full_sentence("accepted_at_common_threshold")
 _MARKDOWN_SPECIAL = re.compile(
     r"[\\`*_{}#|~$^]"
     r"|\[(?![\d.,>–\- ]+\](?![\[(:]))|\](?=[\[(:])"  # but not the brackets of an interval
@@ -159,10 +158,7 @@ def _markdown_lines(audit: Audit) -> Iterator[str]:
     version = audit.record["versions"]["parivox"]
     yield f"<!-- Parivox {version}: parivox report --format markdown -->"
     yield from ("", "## Error rates by group", "")
-    yield (
-        "Error rates of each group at a common threshold: false rejects (FNR: target trials "
-        "rejected) and false accepts (FPR: nontarget trials accepted)."
-    )
+    yield full_sentence("rates_at_common_threshold")
     audit_overview = overview(audit)
     headline, *other_findings = map(
         markdown_escaped, (*audit_overview.finding_sentences, *audit_overview.count_sentences)
@@ -210,7 +206,7 @@ def latex(audit: Audit, tables: Sequence[str] = ()) -> str:
     version = audit.record["versions"]["parivox"]
     head = [f"% Parivox {version}: parivox report --format latex", r"% needs \usepackage{booktabs}"]
     if _NOT_IN_PDFLATEX.search(text):
-        head.append("% contains letters that pdfLaTeX lacks: use LuaLaTeX and a font with them")
+        head.append(sentence_text("letters_that_pdflatex_lacks"))
     return "\n".join([*head, text, ""])
 
 

@@ -17,7 +17,7 @@ from parivox.report.audit_queries import (
     has_several_systems,
     system_label,
 )
-from parivox.report.catalogue import note_text, reason_text
+from parivox.report.catalogue import full_sentence, note_text, reason_text, sentence_text
 from parivox.report.findings import (
     LIMIT_VERDICTS,
     limit_rows,
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from parivox.report.words import Row
 
 _RULE_TEXTS = {
-    "attempts": "each trial of a failed recording is an attempt",
-    "shares": "by the share of failed recordings, as the list contains no trials of them",
+    "attempts": sentence_text("failures_are_attempts"),
+    "shares": sentence_text("failures_by_share"),
 }
 _FAILURE_METRICS = ("fte", "fta")
 _MAX_CAUSES = 24
@@ -125,7 +125,8 @@ def failures(audit: Audit, filters: Row, rates: Rates, point: str) -> Iterator[S
             rows_by_group, {"fte": "to enrol (FTE)", "fta": "to acquire (FTA)"}, "Failures {}"
         )
         yield from _causes(audit, filters, list(rows_by_group))
-        title = f"{{}}: recordings that could not be acquired are rejections ({_RULE_TEXTS[rule]})"
+        note = sentence_text("failures_are_rejections", rule=_RULE_TEXTS[rule])
+        title = f"{{}}: {note}"
         yield _rates(rows_by_group, {f"frr {rule}": "FRR", f"far {rule}": "FAR"}, title)
     if "seconds mean" in first_rows:
         time_rows = []
@@ -224,9 +225,7 @@ def speaker_errors(audit: Audit, filters: Row, point: str) -> Iterator[Sheet]:
     limit_rows = table.subset(measure="speakers_above").rows()
     for limit in dict.fromkeys(row["limit"] for row in limit_rows):
         yield Sheet.with_heads(
-            f"Speakers at {point}: share of speakers whose own FNR is above the limit (corrected "
-            "for the noise of few trials), and share of false rejects that come from the 10 % of "
-            "speakers with the most",
+            sentence_text("speaker_error_shares", point=point),
             (
                 "group",
                 f"FNR above {percent(limit)}",
@@ -322,10 +321,12 @@ def attempts(audit: Audit, filters: Row, point: str) -> Iterator[Sheet]:
                 cells.append(interval_text(row["low"], row["high"], times=factor))
     if cells_by_group:
         yield Sheet.with_heads(
-            f"Per {_PER_TRIALS:,} in {audit.record['options']['attempts']} attempts at {point}, "
-            "if attempts are independent: speakers rejected (if all have the same rate, or if "
-            "rates differ as they do between these speakers) and impostors accepted. Last "
-            "column: attempts until an impostor is accepted with 95 % probability.",
+            full_sentence(
+                "success_of_attempts",
+                speakers=_PER_TRIALS,
+                attempts=audit.record["options"]["attempts"],
+                point=point,
+            ),
             (
                 "group",
                 "rejected",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.auditing import CURVES
 from parivox.errors import printable
+from parivox.report.catalogue import sentence_text
 from parivox.report.overview import overview
 
 if TYPE_CHECKING:
@@ -83,9 +84,7 @@ def _about_rows(audit: Audit, tables: dict[str, Table]) -> Iterator[tuple[str, .
     yield ("",)
     yield ("sheet", "what a row is")
     for name, table in tables.items():
-        omission = (
-            "" if len(table) <= _MAX_ROWS else "; omitted, as a sheet cannot have so many rows"
-        )
+        omission = "" if len(table) <= _MAX_ROWS else "; " + sentence_text("sheet_omitted")
         yield (name, f"{ROW_DESCRIPTIONS[name]}; {len(table):,} rows{omission}")
     yield ("",)
     yield ("rates", "fractions at full precision: 0.01 is 1 %")

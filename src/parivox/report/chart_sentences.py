@@ -1,0 +1,290 @@
+"""Sentences of the catalogue under charts."""
+
+from __future__ import annotations
+
+from parivox.report.sentence_template import SentenceTemplate
+
+CHART_SENTENCES: dict[str, SentenceTemplate] = {
+    # charts chart
+    "groups_not_drawn": SentenceTemplate(
+        "Only {drawn} of {groups} groups are drawn, those with the most speakers",
+        {"drawn": 12, "groups": 40},
+    ),
+    # charts comparison
+    "triangles_at_edge": SentenceTemplate(
+        "Triangles at an edge: a ratio of 0 (the group has no errors) or an infinite ratio"
+    ),
+    "dots_are_groups": SentenceTemplate(
+        "A dot is a group: {value} in {first} (horizontal) and in {second} (vertical), with both "
+        "intervals",
+        {"value": "its false reject rate", "first": "V2", "second": "L"},
+    ),
+    "diagonal_of_equal_values": SentenceTemplate(
+        "On the dashed diagonal both systems have the same value. Upper right: worse in both "
+        "systems; upper left or lower right: worse in one system. Hollow dots, marked *: groups "
+        "with too few speakers or errors"
+    ),
+    "fewer_errors_in_system": SentenceTemplate(
+        "{groups} groups have fewer errors in {system}", {"groups": 5, "system": "V2"}
+    ),
+    "rate_divided_by_rate": SentenceTemplate(
+        "Rate with {first} divided by rate with {second} for each group, on the data in common, "
+        "with confidence interval",
+        {"first": "V2", "second": "L"},
+    ),
+    "sides_of_equal_rates": SentenceTemplate(
+        "Left of the dashed line, a group has fewer errors with {first}; right of the line, with "
+        "{second}. Triangles: the interval excludes 1, without adjustment for the number of "
+        "groups. Hollow dots have no interval",
+        {"first": "V2", "second": "L"},
+    ),
+    "ranks_if_other_speakers": SentenceTemplate(
+        "How often each system would make fewer errors, differ less between groups, or both, if "
+        "other speakers were drawn"
+    ),
+    "bars_of_replicates": SentenceTemplate(
+        "Each bar shows the percentage of bootstrap replicates: full for {first}, hollow for "
+        "{second}. The closer a bar is to entirely full or entirely hollow, the more certain the "
+        "rank; the percentages are not a test. Grey: replicates in which neither system is better "
+        "(panel “both”: better in both respects). An empty row: the operating point fixes this "
+        "rate",
+        {"first": "V2", "second": "L"},
+    ),
+    # charts det
+    "shaded_monotonic_intervals": SentenceTemplate(
+        "Shaded: confidence intervals, made monotonic along the threshold"
+    ),
+    "intervals_omitted": SentenceTemplate(
+        "Intervals are omitted with more than {curves} curves in a panel; draw fewer groups to "
+        "see them",
+        {"curves": 6},
+    ),
+    "horizontal_axis_of_panels": SentenceTemplate(
+        "The horizontal axis is FPR in panels of nontarget trials, and SFAR, for the attacks of "
+        "this list, in panels of spoof trials, which have no shades"
+    ),
+    "det_of_groups": SentenceTemplate(
+        "DET curve of each group{condition}; lower curves are better", {"condition": ""}
+    ),
+    "marks_of_operating_points": SentenceTemplate(
+        "Filled marks: audited operating points; if marks of the same shape lie apart, the common "
+        "threshold gives the groups different error rates"
+    ),
+    "circles_of_group_costs": SentenceTemplate("Hollow circles: minimum cost of each group"),
+    "marks_on_border": SentenceTemplate(
+        "Marks on the border stand for values on or beyond the border"
+    ),
+    "det_of_systems": SentenceTemplate(
+        "DET curve of each system or trial list{condition}; lower curves are better",
+        {"condition": ""},
+    ),
+    "shaded_intervals": SentenceTemplate("Shaded: confidence intervals"),
+    "filled_marks": SentenceTemplate("Filled marks: audited operating points"),
+    "circles_of_system_costs": SentenceTemplate("Hollow circles: minimum cost of each system"),
+    "fnir_at_rank": SentenceTemplate("FNIR is that at the rank of the audit"),
+    # charts groups
+    "hollow_bars": SentenceTemplate(
+        "Hollow bars, marked *: groups below the sample-size minimum for at least one error type"
+    ),
+    "rates_with_intervals": SentenceTemplate(
+        "Dots show the error rate of each group, lines its confidence interval (logarithmic axis; "
+        "further right is worse)"
+    ),
+    "forest_signs": SentenceTemplate(
+        "Dashed line: all groups pooled. Grey band: 95 % range of a group's rate if rates were "
+        "equal in all groups. Triangles: verdict of worse or better. Hollow dots: rates with too "
+        "few speakers or errors; groups with such a rate are marked *. An arrow from the left: no "
+        "errors were observed, and the rate is at most the value at the tip"
+    ),
+    "rates_in_strata": SentenceTemplate(
+        "Error rate of each group in every stratum, with confidence interval, at the same "
+        "threshold; further right is worse"
+    ),
+    "same_differences_in_strata": SentenceTemplate(
+        "If groups differ in the same way in every stratum, the strata do not explain the "
+        "difference. Groups without errors in a stratum have no mark"
+    ),
+    "failure_shares": SentenceTemplate(
+        "Dots: share of each group's recordings that could not be used; lines: confidence "
+        "intervals; the numbers next to them: failures / attempts"
+    ),
+    "further_right_is_worse": SentenceTemplate("Further right is worse"),
+    # charts matrix
+    "cells_are_pairs": SentenceTemplate(
+        "Each cell is a pair of groups: the darker the cell (on a dark background: the brighter), "
+        "the more often speakers of the row's group are accepted as speakers of the column's group"
+    ),
+    "matrix_steps": SentenceTemplate(
+        "Steps are equal ratios. Hatched: the list has no trials of this pair"
+    ),
+    "pairs_with_trials": SentenceTemplate(
+        "{pairs} of {all_pairs} pairs of groups have trials. Highest rates: {highest}",
+        {"pairs": 4, "all_pairs": 4, "highest": "f and f 1.2 %"},
+    ),
+    # charts measures
+    "measures_by_floor": SentenceTemplate(
+        "Each fairness measure in units of its noise floor, as distance from the value for equal "
+        "rates"
+    ),
+    "range_of_equal_rates": SentenceTemplate(
+        "Grey: range of 95 % of audits of these speakers if error rates were equal; tick: their "
+        "mean. Only points to the right of the grey area indicate a difference between groups. "
+        "The value and p are shown on the right"
+    ),
+    "joint_measure_directions": SentenceTemplate(
+        "FDR, EO ratio: higher is fairer; all others: lower is fairer"
+    ),
+    "groups_and_excluded": SentenceTemplate(
+        "Groups: the {groups} {condition}. In brackets: the value for all groups. Excluded: "
+        "{reasons}",
+        {"groups": 4, "condition": "judged in all systems", "reasons": "m (too few speakers)"},
+    ),
+    "groups_that_are": SentenceTemplate(
+        "Groups: the {groups} that {condition}",
+        {"groups": 4, "condition": "are not under-represented in any system"},
+    ),
+    "measures_over_metrics": SentenceTemplate(
+        "Dots: systems; lines: confidence intervals; grey ticks: noise floors, where known. "
+        "Groups: {groups}; all groups if this leaves fewer than two. Rates use the common "
+        "threshold, EER and minimum cost group-specific thresholds, so the rows are not comparable",
+        {"groups": "all groups"},
+    ),
+    "zero_rule_of_measures": SentenceTemplate(
+        "Groups without errors are counted by the rule {rule}", {"rule": "jeffreys"}
+    ),
+    "groups_small_elsewhere": SentenceTemplate(
+        "all groups, as other groups are under-represented in other systems"
+    ),
+    "marks_of_spread": SentenceTemplate(
+        "Filled marks: spread over {groups}; hollow marks: over all groups",
+        {"groups": "the groups that are not under-represented"},
+    ),
+    "accuracy_axes": SentenceTemplate(
+        "Vertical: between-group SD of log rates, corrected for sampling noise (0.69 corresponds "
+        "to a twofold difference). {marks}. Lower left is best. Bars: confidence intervals. Grey "
+        "tick: noise floor. The rate that defines the operating point is the same for all systems",
+        {"marks": "Filled marks: spread over all groups"},
+    ),
+    # charts reliability
+    "reliability_points": SentenceTemplate(
+        "Each point stands for trials with similar log-likelihood ratios, of speakers on whom the "
+        "calibrator was not fitted"
+    ),
+    "reliability_line": SentenceTemplate(
+        "On the dashed line, the ratios are right; below the line, the ratios are too large. "
+        "Lines are intervals. A name is followed by the number of speakers; * marks groups whose "
+        "own calibrator differs significantly from the common one"
+    ),
+    "reliability_description": SentenceTemplate(
+        "{points} points of {groups} groups and of all trials", {"points": 80, "groups": 4}
+    ),
+    # charts score_det
+    "det_of_all_and_groups": SentenceTemplate(
+        "DET curve of all trials and of each group; lower curves are better"
+    ),
+    "curves_without_intervals": SentenceTemplate(
+        "Curves have no intervals, as the ids of speakers are unknown"
+    ),
+    # charts scores
+    "score_distributions": SentenceTemplate(
+        "Score distributions of target trials (filled) and nontarget trials (outline) by group, "
+        "each with the same area"
+    ),
+    "shifted_distributions": SentenceTemplate(
+        "Trials to the right of a threshold are accepted. If the distributions of a group are "
+        "shifted relative to other groups, a common threshold gives this group more errors of one "
+        "type"
+    ),
+    "densities_of_groups": SentenceTemplate(
+        "Densities of scores of {groups} groups and of all, with the audited thresholds",
+        {"groups": 4},
+    ),
+    "boxes_of_scores": SentenceTemplate(
+        "The box contains the middle half of a group's scores, lines reach from the 5th to the "
+        "95th percentile, the stroke is the median"
+    ),
+    "medians_of_scores": SentenceTemplate(
+        "Dashed line: the median of all trials. Thick bar: confidence interval of the difference "
+        "between the median of the group and that of all trials; if it excludes the dashed line, "
+        "the scores of the group are shifted. Target trials further left are rejected more often, "
+        "nontarget trials further right are accepted more often. Positions are accurate to the "
+        "steps of the shared thresholds"
+    ),
+    "diamonds_and_dots": SentenceTemplate(
+        "Diamonds: the cost of a group's scores as log-likelihood ratios; dots: the cost after "
+        "calibration for this group; lines: intervals"
+    ),
+    "grey_calibration_loss": SentenceTemplate(
+        "The grey difference, in figures on the right, is the calibration loss. Scores without "
+        "information cost 1 bit"
+    ),
+    "thresholds_of_smallest_cost": SentenceTemplate(
+        "Left: the threshold with the minimum cost of each group; dashed line: the common "
+        "threshold, with the minimum cost over all trials"
+    ),
+    "costs_at_common_threshold": SentenceTemplate(
+        "Right: the cost of each group at the common threshold divided by the minimum cost of the "
+        "group, with interval; 1 means no loss. Dots lie at 1 or above by construction, and "
+        "further right for small groups. Diamonds do not have this bias: their thresholds are set "
+        "on other speakers of the group. Hollow marks and *: groups with too few speakers or "
+        "errors"
+    ),
+    "dots_without_interval": SentenceTemplate(
+        "Dots without interval: {reasons}", {"reasons": "too few speakers"}
+    ),
+    # charts sweep
+    "bars_and_ticks": SentenceTemplate(
+        "Bars: confidence intervals, where available. Grey ticks: noise floors"
+    ),
+    "measures_by_alpha": SentenceTemplate(
+        "Fairness measures by weight alpha: at 0 only false rejects count, at 1 only false accepts"
+    ),
+    "crossing_lines": SentenceTemplate(
+        "Where lines cross, the ranking of the systems depends on alpha"
+    ),
+    "directions_by_alpha": SentenceTemplate(
+        "FDR: higher is fairer; GARBE, IR: lower is fairer. A line ends where the measure is "
+        "undefined"
+    ),
+    "measures_by_threshold": SentenceTemplate(
+        "Above: each measure at every threshold, by increasing FPR"
+    ),
+    "terms_below": SentenceTemplate(
+        "Below: the two terms of the measure (thick: FPR, thin: FNR); a cross marks where the "
+        "larger term changes, so that the other error type determines the measure. Thin vertical "
+        "lines: audited points"
+    ),
+    "directions_by_threshold": SentenceTemplate(
+        "FDR: higher is fairer; all others: lower is fairer"
+    ),
+    "terms_do_not_cross": SentenceTemplate("The terms do not cross"),
+    "distribution_over_choices": SentenceTemplate(
+        "Above: distribution of each measure over all alpha from 0 to 1 and all thresholds with "
+        "an FPR of {lowest} to {highest}, scaled to equal peaks",
+        {"lowest": "0.10 %", "highest": "10.0 %"},
+    ),
+    "terms_over_choices": SentenceTemplate(
+        "Below: the two terms of each measure over these thresholds: quartiles (box), 5th to 95th "
+        "percentile (lines) and median. The larger term has more weight than alpha suggests. The "
+        "range is due to choices of alpha and threshold, not to chance"
+    ),
+    "measure_defined_in": SentenceTemplate(
+        "{system}: {measure} is defined in {share} of choices",
+        {"system": "V2", "measure": "FDR", "share": "98 %"},
+    ),
+    "groups_small_elsewhere_all": SentenceTemplate(
+        "Groups: all, as other groups are under-represented in other systems"
+    ),
+    "not_under_represented_anywhere": SentenceTemplate("are not under-represented in any system"),
+    "groups_that_meet": SentenceTemplate(
+        "Groups: those that {condition}{faint}. Excluded: {reasons}",
+        {"condition": "are not under-represented", "faint": "", "reasons": "m (too few speakers)"},
+    ),
+    "fewer_than_two_meet_minimums": SentenceTemplate("Fewer than two groups meet the minimums"),
+    "lines_of_all_groups": SentenceTemplate(
+        "{reason}, so its lines show all groups, as an indication only",
+        {"reason": "Fewer than two groups meet the minimums"},
+    ),
+    # charts variation
+}
+"""Every sentence by its code."""

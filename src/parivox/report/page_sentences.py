@@ -1,0 +1,316 @@
+"""Sentences of the catalogue on what the sections of a report say."""
+
+from __future__ import annotations
+
+from parivox.report.sentence_template import SentenceTemplate
+
+PAGE_SENTENCES: dict[str, SentenceTemplate] = {
+    # html assembly
+    # html first_screen
+    "no_verdict_of_worse_or_better": SentenceTemplate(
+        "{selection}; none has a verdict of worse or better than {reference}",
+        {"selection": "The groups with most speakers", "reference": "all other groups combined"},
+    ),
+    "false_accepts_put_others_at_risk": SentenceTemplate(
+        "False accepts put the enrolled speaker at risk, not the impostor"
+    ),
+    "observed_rates_only": SentenceTemplate(
+        "observed rates, errors/trials below; without intervals there are no verdicts"
+    ),
+    "worse_and_better_signs": SentenceTemplate(
+        "▲ worse, ▼ better: significant after adjustment for all groups and {error_types}, and "
+        "not equivalent",
+        {"error_types": "both error types"},
+    ),
+    "inconclusive_sign": SentenceTemplate(
+        "○ ? inconclusive: a difference is neither shown nor excluded; with an adjusted p: "
+        "significant only without the adjustment for the number of comparisons"
+    ),
+    "comparison_seen_elsewhere": SentenceTemplate(
+        "“see”: the same comparison, with its verdict on the group that is worse"
+    ),
+    "ratio_of_rates": SentenceTemplate(
+        "ratio: error rate divided by the rate of {reference}",
+        {"reference": "all other groups combined"},
+    ),
+    "rates_hold_for_gallery": SentenceTemplate(
+        "all rates hold for {gallery}; groups of probe speakers",
+        {"gallery": "a gallery of 50 persons"},
+    ),
+    "lines_are_intervals": SentenceTemplate(
+        "lines and [ ]: {confidence:g} % confidence intervals over {unit}, not adjusted for "
+        "multiple comparisons; arrows: the interval extends beyond the axis",
+        {"confidence": 95.0, "unit": "speakers"},
+    ),
+    "equivalence_band": SentenceTemplate(
+        "grey band: equivalence margin, ratios from 1/{margin:g} to {margin:g}; equivalent: a "
+        "stricter interval ({equivalence_confidence:g} %) lies inside the band",
+        {"margin": 1.25, "equivalence_confidence": 98},
+    ),
+    # html groups
+    "more_pairs": SentenceTemplate(
+        "{pairs} more pairs with lower rates are not shown", {"pairs": 12}
+    ),
+    "false_accepts_between_groups": SentenceTemplate(
+        "False accepts between groups of {system} by {grouping} at {point} (no intervals, as the "
+        "same pairs of speakers are in several cells){omission}",
+        {"system": "V2", "grouping": "gender", "point": "fpr=0.01", "omission": ""},
+    ),
+    "list_not_checked": SentenceTemplate(
+        "The list was not checked, as it does not fit in memory or consists of score counts. To "
+        "check a trial list, run parivox trials check"
+    ),
+    "share_within_groups": SentenceTemplate(
+        "by {grouping}, {percent:.3g} % of the nontarget trials compare speakers of one group",
+        {"grouping": "gender", "percent": 50},
+    ),
+    "pairs_within_groups_unknown": SentenceTemplate(
+        "Nontarget trials within and between groups: unknown for this audit"
+    ),
+    "nothing_about_other_groups": SentenceTemplate(
+        "The audit shows nothing about impostors of other groups, who are usually easier to reject"
+    ),
+    "other_groups_easier_to_reject": SentenceTemplate(
+        "Impostors of other groups are usually easier to reject, so a list with fewer of them has "
+        "a higher FPR: compare rates only between lists with similar shares"
+    ),
+    "trials_within_groups": SentenceTemplate(
+        "Nontarget trials within groups: {shares}. {consequence}",
+        {
+            "shares": "by gender, 50 % of the nontarget trials compare speakers of one group",
+            "consequence": "Compare rates only between lists with similar shares",
+        },
+    ),
+    "graded_by_difficulty": SentenceTemplate(
+        "Trials were graded by difficulty: see the groups by grade"
+    ),
+    "not_graded_by_difficulty": SentenceTemplate(
+        "Trials were not graded by difficulty (--by grade, or parivox trials grade): rates are "
+        "not comparable between groups whose trials differ in difficulty"
+    ),
+    # html identification
+    # html layout
+    "threshold_at_most": SentenceTemplate(
+        "at one threshold, at which at most {target_rate:g} % of all {trials}; here it is "
+        "{reached}",
+        {"target_rate": 1, "trials": "nontarget trials are accepted", "reached": "0.98 %"},
+    ),
+    "threshold_at_rate": SentenceTemplate(
+        "at one threshold, at which {target_rate:g} % of all {trials}",
+        {"target_rate": 1, "trials": "nontarget trials are accepted"},
+    ),
+    "threshold_chosen_for_rate": SentenceTemplate(
+        "at one threshold, chosen so that {target_rate:g} % of all {trials}; here it is {reached}",
+        {"target_rate": 1, "trials": "nontarget trials are accepted", "reached": "0.98 %"},
+    ),
+    "threshold_given": SentenceTemplate(
+        "at one threshold, given as {threshold}", {"threshold": 0.5}
+    ),
+    "threshold_of_smallest_cost": SentenceTemplate(
+        "at one threshold, at which errors of all trials cost least"
+    ),
+    "threshold_described": SentenceTemplate(
+        "at one threshold, {words}", {"words": "where both error rates of all trials are equal"}
+    ),
+    # html method
+    "historical_harm": SentenceTemplate("the data reflect existing inequalities"),
+    "representation_harm": SentenceTemplate(
+        "some groups have too few people in the data to be served or assessed as well as other "
+        "groups"
+    ),
+    "measurement_harm": SentenceTemplate(
+        "recordings or labels differ from what they are meant to represent, more for some people "
+        "than for others"
+    ),
+    "aggregation_harm": SentenceTemplate("one model or threshold is used for people who differ"),
+    "learning_harm": SentenceTemplate("choices in the training of the system widen differences"),
+    "evaluation_harm": SentenceTemplate(
+        "the trial list or the measure does not represent real use"
+    ),
+    "deployment_harm": SentenceTemplate("the system is used differently from how it was audited"),
+    "recruitment_unknown": SentenceTemplate(
+        "Scores do not show how speakers were recruited, or who was never recorded"
+    ),
+    "recruitment": SentenceTemplate(
+        "How the speakers were recruited: {recruitment}",
+        {"recruitment": "volunteers, asked by letter"},
+    ),
+    "group_sizes": SentenceTemplate(
+        "By {grouping}{on_list}: {groups}, from {smallest} with {smallest_size} to {largest} with "
+        "{largest_size}",
+        {
+            "grouping": "gender",
+            "on_list": "",
+            "groups": 4,
+            "smallest": "f",
+            "smallest_size": "20 speakers",
+            "largest": "m",
+            "largest_size": 25,
+        },
+    ),
+    "under_represented_groups": SentenceTemplate(
+        "Under-represented groups by {grouping} at {point} ({minimums}): {groups}. No interval "
+        "accounts for people who are missing from the data",
+        {
+            "grouping": "gender",
+            "point": "fpr=0.01",
+            "minimums": "fewer than 10 speakers",
+            "groups": "f, m",
+        },
+    ),
+    "speakers_without_group": SentenceTemplate(
+        "Speakers in no group, because their group is unknown or excluded: {speakers}",
+        {"speakers": 40},
+    ),
+    "attributes_from_table": SentenceTemplate(
+        "Groups are taken from the speaker table and the options. The data do not show how an "
+        "attribute was determined (stated by the person, or guessed from a name, a face or a "
+        "voice)"
+    ),
+    "failures_not_counted": SentenceTemplate(
+        "Failures to enrol and to acquire were not supplied (--failures): recordings that the "
+        "system refuses are not counted as errors"
+    ),
+    "conditions_examined": SentenceTemplate(
+        "Recording conditions were examined within strata of {within}", {"within": "channel"}
+    ),
+    "conditions_not_examined": SentenceTemplate(
+        "Recording conditions (device, channel, noise) were not examined; --within examines them"
+    ),
+    "one_threshold_for_all": SentenceTemplate(
+        "One threshold is used for all groups. Groups were examined by {groupings}; groups by "
+        "other attributes may also differ",
+        {"groupings": "gender"},
+    ),
+    "interval_of_largest_ratio": SentenceTemplate(
+        "The interval is for this group alone and is not adjusted for the selection of the "
+        "largest ratio"
+    ),
+    "cost_of_common_threshold": SentenceTemplate(
+        "{system}: for {group}, the common threshold costs {ratio} times as much as a "
+        "group-specific threshold{interval}, the largest ratio of {groups}.{note}",
+        {
+            "system": "V2",
+            "group": "f",
+            "ratio": "1.4",
+            "interval": "[1.1, 1.8]",
+            "groups": "4 groups",
+            "note": " The interval is for this group alone",
+        },
+    ),
+    "one_system_audited": SentenceTemplate(
+        "One system was audited; another design may give other results"
+    ),
+    "several_systems_audited": SentenceTemplate(
+        "{systems} systems were audited: tables by system show how they differ",
+        {"systems": "V2, L"},
+    ),
+    "training_unknown": SentenceTemplate(
+        "Scores do not show how a system was trained, or on which data"
+    ),
+    "trials_of_groups_differ": SentenceTemplate(
+        "The trials of groups differ: {differences}", {"differences": "f has fewer trials"}
+    ),
+    "list_fails_checks": SentenceTemplate(
+        "The list of {systems} fails the checks {checks}.{differences}",
+        {
+            "systems": "V2, L",
+            "checks": "G1, G9",
+            "differences": " The trials of groups differ: f has fewer trials",
+        },
+    ),
+    "set_on_audited_trials": SentenceTemplate(
+        "{points} set on the audited trials: other trials would give other thresholds",
+        {"points": "Thresholds were"},
+    ),
+    "difference_not_shown": SentenceTemplate(
+        "{system}: not shown whether groups differ beyond chance ({reason})",
+        {"system": "V2", "reason": "too few speakers"},
+    ),
+    "inconclusive_groups": SentenceTemplate(
+        "{label}: {groups} of {all_groups} groups {verb} inconclusive for at least one error type "
+        "or operating point. Inconclusive does not mean equivalent",
+        {"label": "gender", "groups": 3, "all_groups": 8, "verb": "are"},
+    ),
+    "purpose_of_system": SentenceTemplate(
+        "Purpose of the system: {purpose}", {"purpose": "unlocking a phone"}
+    ),
+    "population_of_system": SentenceTemplate(
+        "Population on which the system will be used: {population}",
+        {"population": "tenants, 18 to 95 years old"},
+    ),
+    "audited_at_points": SentenceTemplate(
+        "Audited at {points}. Who chose the operating point for deployment: {chooser}. Another "
+        "threshold may give other results",
+        {"points": "fpr=0.01", "chooser": "not supplied"},
+    ),
+    "rates_for_single_trials": SentenceTemplate("Rates are for single trials"),
+    "spoof_accepts_of_listed_attacks": SentenceTemplate(
+        "Spoof accepts are for the attacks of this list; other attacks may be accepted more often"
+    ),
+    "spoofed_speech_not_covered": SentenceTemplate(
+        "The audit does not cover spoofed or replayed speech"
+    ),
+    # html sentences
+    "no_verdicts": SentenceTemplate(
+        "No verdicts: {reason}. Rates are observed values", {"reason": "too few speakers"}
+    ),
+    "no_verdicts_without_threshold": SentenceTemplate(
+        "No verdicts: no operating point has a threshold"
+    ),
+    "no_verdicts_without_group": SentenceTemplate(
+        "No verdicts, as this grouping has no group {reference}", {"reference": "m"}
+    ),
+    "see_table_of_groups": SentenceTemplate("{groups}: see the table of groups", {"groups": 4}),
+    "choice_given": SentenceTemplate("given to the audit: {choice}", {"choice": "3 groups"}),
+    "primary_analysis_by_default": SentenceTemplate(
+        "the first grouping and operating point, as no primary analysis was named"
+    ),
+    "other_thresholds_other_rates": SentenceTemplate(
+        "thresholds from other data would give other rates"
+    ),
+    "rate_met_exactly": SentenceTemplate(
+        "so the pooled rate that defines each threshold is met exactly; thresholds from other "
+        "data would not meet this rate exactly"
+    ),
+    "equivalence_margin": SentenceTemplate(
+        "Equivalence margin: 1/{margin} to {margin}, for the ratio of a group to {reference}. "
+        "{chooser}",
+        {
+            "margin": 1.25,
+            "reference": "all other groups combined",
+            "chooser": "Who chose the margin: not supplied",
+        },
+    ),
+    "choice_of_unknown": SentenceTemplate(
+        "Who chose the {choice}: {chooser}", {"choice": "margin", "chooser": "not supplied"}
+    ),
+    "chosen_according_to_context": SentenceTemplate(
+        "According to the context file, chosen by {chooser}", {"chooser": "the product team"}
+    ),
+    "trials_of_system": SentenceTemplate(
+        "{target_trials} target trials and {nontarget_trials} nontarget "
+        "trials{speakers}{recordings}. Over all trials: {metrics}",
+        {
+            "target_trials": "1,200",
+            "nontarget_trials": "9,000",
+            "speakers": " of 40 speakers",
+            "recordings": "",
+            "metrics": "EER 1.20 %",
+        },
+    ),
+    # html stream
+    "weekly_rates_chart": SentenceTemplate(
+        "Share of target trials of each group that were rejected in each week; dashed: all other "
+        "groups combined"
+    ),
+    "weekly_rates_note": SentenceTemplate(
+        "Vertical line: estimated beginning of a rise. Weeks with few trials vary by chance: only "
+        "an alarm shows that a rate has risen"
+    ),
+    "more_groups_in_table": SentenceTemplate(
+        "{groups} more groups are in the table", {"groups": 4}
+    ),
+    "weekly_rates_title": SentenceTemplate("FNR by week of {groups}", {"groups": 4}),
+}
+"""Every sentence by its code."""
