@@ -39,7 +39,7 @@ VERDICTS = {
     "equivalent": "equivalent",
     "inconclusive": "inconclusive",
 }
-NOT_UNDER_REPRESENTED = "are not under-represented"
+NOT_UNDER_REPRESENTED = sentence_text("not_under_represented")
 """What holds for the groups that headline measures are computed on."""
 _MAX_NAMED_GROUPS = 3
 """Omitted groups that are named next to a number; of more, the count is given."""
@@ -49,7 +49,7 @@ _INTERVAL_MARKS = {
         "interval_may_be_short",
         sentence_text("interval_may_be_too_narrow"),
     ),
-    "+": (THRESHOLD_VARIES, "the interval also accounts for setting the threshold on these trials"),
+    "+": (THRESHOLD_VARIES, sentence_text("interval_includes_threshold")),
 }
 """Marks behind intervals, each with the note that it stands for and its explanation."""
 
@@ -361,7 +361,7 @@ def measured_groups_text(audit: Audit, left_out: Sequence[str]) -> str:
     """Return which groups headline measures cover that leave some out."""
     condition = NOT_UNDER_REPRESENTED
     if has_several_systems(audit):
-        condition = "are not under-represented in any system"
+        condition = sentence_text("not_under_represented_in_any")
     return f"groups that {condition}, {without_groups_text(left_out)}"
 
 
@@ -410,7 +410,7 @@ def omission_reasons(audit: Audit, filters: Row, names: Sequence[str]) -> list[s
         if is_system_named:
             reason += f" in {system_label(row['system'], row['list'])}"
         reasons_of_group[row["group"]][reason] = None
+    no_value = sentence_text("no_value_in_some_system")
     return [
-        f"{name} ({', '.join(reasons) or 'has no value in some system'})"
-        for name, reasons in reasons_of_group.items()
+        f"{name} ({', '.join(reasons) or no_value})" for name, reasons in reasons_of_group.items()
     ]

@@ -67,7 +67,7 @@ def calibration_summary(
         )
         yield from terminal_table(sheet, lines_above=1, lines_below=1)
     if differing:
-        yield text("* the group's own calibrator differs significantly from the common calibrator")
+        yield text(sentence_text("calibrator_differs_mark"))
     yield text(full_sentence("calibration_loss"))
     yield text(", ".join(_calibrator_lines(calibration)) + ".")
     yield from _kept_common_lines(own_rows, differing)

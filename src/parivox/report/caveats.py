@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 _MAX_SMALL_GROUPS = 10
 """Small groups that are named with what they have too little of."""
 _EFFECT_OF_CHECK = {
-    "G14": "scores of trials that share a recording are dependent",
-    "G15": "thresholds, costs and calibration over all trials weigh the groups unequally",
+    "G14": sentence_text("scores_of_shared_recordings_dependent"),
+    "G15": sentence_text("groups_weighed_unequally"),
 }
 """By check of a list that does not make rates of groups differ: what it limits."""
 

@@ -216,5 +216,9 @@ COMMAND_SENTENCES: dict[str, SentenceTemplate] = {
             "command": "parivox calibrate new.csv --apply calibrator.json --out llr.csv",
         },
     ),
+    # calibration
+    "calibrator_differs_mark": SentenceTemplate(
+        "* the group's own calibrator differs significantly from the common calibrator"
+    ),
 }
 """Every sentence by its code."""

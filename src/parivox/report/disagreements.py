@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 _JOINT_MEASURES = {name: MEASURES[name].short for name in ("fdr", "ir", "garbe")}
 _MOST_ERRORS_TEXTS = {
-    "fnr": "has the highest false reject rate",
-    "fpr": "has the highest false accept rate",
+    "fnr": sentence_text("highest_false_reject_rate"),
+    "fpr": sentence_text("highest_false_accept_rate"),
 }
 _CHANCE = 0.05
 _NEAR_CHANCE = (0.01, 0.2)

@@ -487,7 +487,7 @@ def thresholds_set_here_text(audit: Audit) -> str:
     points = [row["operating_point"] for row in rows if row["source"] == SAME_TRIALS]
     if len(points) in {0, len(rows)}:
         return "Thresholds were" if points else ""
-    return f"Thresholds of {', '.join(dict.fromkeys(points))} were"
+    return sentence_text("thresholds_of_points", points=", ".join(dict.fromkeys(points)))
 
 
 def data_warnings(audit: Audit) -> list[SystemNote]:
@@ -835,8 +835,7 @@ def _several_eer_lines(
     )
     n_inconclusive = n_groups - len(differing_rows)
     if n_inconclusive:
-        others = "other group is" if n_inconclusive == 1 else f"other {n_inconclusive} groups are"
-        words += f"; the {others} inconclusive"
+        words += "; " + sentence_text("other_groups_inconclusive", groups=n_inconclusive)
     yield EerLine("harder or easier", words)
     differing_rows.sort(key=lambda row: -abs(math.log(ratio_of_group[row["group"]]["value"])))
     for row in differing_rows[:_MAX_DIFFERING_GROUPS]:

@@ -86,7 +86,7 @@ def _point_text(audit: Audit, row: Row) -> str:
     point = point_as_given(row)
     kind, _, target = point.partition("=")
     if point == "deployed":
-        return "decisions as they were made (deployed)"
+        return sentence_text("deployed_decisions")
     words = f"one threshold, {row['threshold']:.4g}, common to all groups"
     if kind not in SEARCH_ERRORS:
         return words

@@ -113,7 +113,7 @@ SHEET_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "failures_are_rejections": SentenceTemplate(
         "recordings that could not be acquired are rejections ({rule})",
-        {"error_rate": "FRR"},
+        {"rule": "each trial of a failed recording is an attempt"},
     ),
     "speaker_error_shares": SentenceTemplate(
         "Speakers at {point}: share of speakers whose own FNR is above the limit (corrected for "

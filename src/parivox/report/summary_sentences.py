@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from parivox.report.sentence_template import SentenceTemplate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def _other_groups_inconclusive(values: Mapping[str, Any]) -> str:
+    n_groups = values["groups"]
+    others = "group is" if n_groups == 1 else f"{n_groups} groups are"
+    return f"the other {others} inconclusive"
+
 
 SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
     # audit_queries
@@ -494,6 +506,42 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
         "SD / mean over the {variants} lists, then over {replicates} draws of speakers: more "
         "pairs reduce the former, more speakers the latter",
         {"variants": 20, "replicates": 1000},
+    ),
+    "no_value_in_some_system": SentenceTemplate("has no value in some system"),
+    "other_groups_inconclusive": SentenceTemplate(_other_groups_inconclusive, {"groups": 3}),
+    # audit_queries
+    "not_under_represented": SentenceTemplate("are not under-represented"),
+    "interval_includes_threshold": SentenceTemplate(
+        "the interval also accounts for setting the threshold on these trials"
+    ),
+    "not_under_represented_in_any": SentenceTemplate("are not under-represented in any system"),
+    # charts groups
+    "speakers_and_trials": SentenceTemplate("Speakers and trials by group"),
+    # charts measures
+    "horizontal_pooled_rate": SentenceTemplate("Horizontal: pooled error rate"),
+    # disagreements
+    "highest_false_reject_rate": SentenceTemplate("has the highest false reject rate"),
+    "highest_false_accept_rate": SentenceTemplate("has the highest false accept rate"),
+    # findings
+    "thresholds_of_points": SentenceTemplate("Thresholds of {points} were", {"points": "fpr=0.01"}),
+    # html layout
+    "equal_error_rates": SentenceTemplate("where both error rates of all trials are equal"),
+    "least_cost_of_likelihood_ratios": SentenceTemplate(
+        "where scores, read as likelihood ratios, cost least"
+    ),
+    "decisions_were_made": SentenceTemplate("as the decisions were made"),
+    "nontarget_accepted": SentenceTemplate("nontarget trials are accepted"),
+    "target_rejected": SentenceTemplate("target trials are rejected"),
+    # identification
+    "deployed_decisions": SentenceTemplate("decisions as they were made (deployed)"),
+    # sheets workbook
+    "fractions_at_full_precision": SentenceTemplate("fractions at full precision: 0.01 is 1 %"),
+    # caveats
+    "scores_of_shared_recordings_dependent": SentenceTemplate(
+        "scores of trials that share a recording are dependent"
+    ),
+    "groups_weighed_unequally": SentenceTemplate(
+        "thresholds, costs and calibration over all trials weigh the groups unequally"
     ),
 }
 """Every sentence by its code."""

@@ -67,6 +67,11 @@ def _of_other_shape(values: Values) -> str:
     return f"{_REPETITIONS[values['repetition']]}: the vectors are of shape {shape}, not {expected}"
 
 
+def _not_names_of_persons(values: Values) -> str:
+    verb = "is not a person's name" if values["count"] == 1 else "are not names of persons"
+    return f"{values['names']} {verb}"
+
+
 _UNUSABLE = {"unusable": 3, "vectors": 4, "fault": "not_finite"}
 SYSTEM_SENTENCES: dict[str, SentenceTemplate] = {
     # how trials were scored
@@ -232,6 +237,9 @@ SYSTEM_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "failures_have_rows": SentenceTemplate(
         "Failures have rows, too: an audit counts failures by group"
+    ),
+    "not_names_of_persons": SentenceTemplate(
+        _not_names_of_persons, {"names": "'train', 'test'", "count": 2}
     ),
 }
 """Every sentence by its code."""

@@ -104,8 +104,7 @@ def speaker_doubts(source: Source) -> Iterator[str]:
         return
     if unlikely_names:
         names = _first_names(map(repr, unlikely_names))
-        verb = "is not a person's name" if len(unlikely_names) == 1 else "are not names of persons"
-        reason = f"{names} {verb}"
+        reason = sentence_text("not_names_of_persons", names=names, count=len(unlikely_names))
     else:
         recordings_each = source.table.height / len(speakers)
         reason = sentence_text(

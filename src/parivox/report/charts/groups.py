@@ -101,7 +101,7 @@ def speakers(scope: ChartScope, theme: Theme) -> Drawing:
     return Drawing(
         theme.styled(vl.side_by_side(panels, 10), view=_NO_FRAME),
         f"Sample by {shortened(scope.grouping)}",
-        "Speakers and trials by group.",
+        full_sentence("speakers_and_trials"),
         full_sentence("hollow_bars") + undrawn_sentence(scope, _MAX_SIZE_GROUPS),
         "; ".join(_size_facts(scope, size_rows)) + ".",
     )

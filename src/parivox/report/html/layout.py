@@ -29,9 +29,9 @@ def join_single_sections(rows: Sequence[Sequence[Section]]) -> list[list[Section
 
 
 _POINT_TEXTS = {
-    "eer": "where both error rates of all trials are equal",
-    "bayes": "where scores, read as likelihood ratios, cost least",
-    "deployed": "as the decisions were made",
+    "eer": sentence_text("equal_error_rates"),
+    "bayes": sentence_text("least_cost_of_likelihood_ratios"),
+    "deployed": sentence_text("decisions_were_made"),
 }
 
 
@@ -56,7 +56,9 @@ def point_text(row: Row, *, says_reached: bool = False) -> str:
     kind, _, argument = point.partition("=")
     if kind in {"fpr", "fnr"}:
         trials_text = (
-            "nontarget trials are accepted" if kind == "fpr" else "target trials are rejected"
+            sentence_text("nontarget_accepted")
+            if kind == "fpr"
+            else sentence_text("target_rejected")
         )
         target_rate, reached = float(argument), row[kind]
         if reached is None or (

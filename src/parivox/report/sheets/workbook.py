@@ -87,7 +87,7 @@ def _about_rows(audit: Audit, tables: dict[str, Table]) -> Iterator[tuple[str, .
         omission = "" if len(table) <= _MAX_ROWS else "; " + sentence_text("sheet_omitted")
         yield (name, f"{ROW_DESCRIPTIONS[name]}; {len(table):,} rows{omission}")
     yield ("",)
-    yield ("rates", "fractions at full precision: 0.01 is 1 %")
+    yield ("rates", sentence_text("fractions_at_full_precision"))
     yield ("empty", "undefined: see the column reason; without an interval: see the column note")
     yield ("low, high", f"limits of a {audit.record['options']['confidence']:.3g} interval")
     yield ("pooled, all", "all trials of the grouping; every scored trial")
