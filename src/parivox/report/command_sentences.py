@@ -220,5 +220,130 @@ COMMAND_SENTENCES: dict[str, SentenceTemplate] = {
     "calibrator_differs_mark": SentenceTemplate(
         "* the group's own calibrator differs significantly from the common calibrator"
     ),
+    # gate
+    "inconclusive_does_not_pass": SentenceTemplate(
+        "Inconclusive conditions do not pass. To resolve such conditions, audit more speakers "
+        "(parivox plan --pilot AUDIT --policy FILE calculates how many), or accept the groups in "
+        "the policy with a reason and a date"
+    ),
+    "groups_of_one_audit_do_not_pass": SentenceTemplate(
+        "Groups that are in only one of the two audits do not pass. Audit both releases with "
+        "these groups, or accept the groups in the policy with a reason and a date"
+    ),
+    "no_group_examined": SentenceTemplate("no group was examined"),
+    "rate_at_most": SentenceTemplate(
+        "{rate} must be at most {limit:g} %", {"rate": "1.20 %", "limit": 5.0}
+    ),
+    "rate_not_worse_than": SentenceTemplate(
+        "{rate} must not be worse than that of {reference}",
+        {"rate": "1.20 %", "reference": "all other groups combined"},
+    ),
+    "rate_at_most_times": SentenceTemplate(
+        "{rate} must be at most {limit:g} times that of {reference}",
+        {"rate": "1.20 %", "limit": 1.5, "reference": "all other groups combined"},
+    ),
+    "rate_at_most_times_baseline": SentenceTemplate(
+        "{rate} must be at most {limit:g} times that of the baseline ({pairing})",
+        {"rate": "1.20 %", "limit": 1.5, "pairing": "paired"},
+    ),
+    "baseline_not_used": SentenceTemplate(
+        "The baseline is not used: no condition of the policy has than: baseline"
+    ),
+    "no_longer_accepted": SentenceTemplate(
+        "No longer accepted: {groups}", {"groups": "f at fpr=0.01"}
+    ),
+    # plan
+    "attacks_of_pilot": SentenceTemplate(
+        "Numbers for SFAR are for the attacks of the pilot: more speakers show nothing about "
+        "other attacks"
+    ),
+    "aim_of_plan": SentenceTemplate(
+        "Aim: to detect, with probability {power:g}, a group whose rate is {detect_ratio:g} times "
+        "that of all other groups combined (two-sided test at {confidence:g} %)",
+        {"power": 0.8, "detect_ratio": 1.5, "confidence": 95.0},
+    ),
+    "not_shown_here": SentenceTemplate(
+        "Not shown here, but with --json: {tables}", {"tables": "pairs"}
+    ),
+    "assumptions_of_plan": SentenceTemplate(
+        "Required numbers are per group and assume groups of equal size. All numbers assume that "
+        "one group is tested alone and that speakers vary as in the pilot"
+    ),
+    "confidence_for_several_groups": SentenceTemplate(
+        "To test {rates} of {groups} groups together (Holm), use --confidence "
+        "{adjusted_confidence:.4f}",
+        {"rates": "both error rates", "groups": 4, "adjusted_confidence": 0.9937},
+    ),
+    "speakers_to_fail_and_pass": SentenceTemplate(
+        "Speakers per group that are needed, with probability {power:g}, to fail a group at "
+        "{detect_ratio:g} times the allowed value, and to pass a group with the rates of all "
+        "other groups:",
+        {"power": 0.8, "detect_ratio": 1.5},
+    ),
+    "dash_is_no_number": SentenceTemplate("–: no number of speakers is enough"),
+    "variation_of_all_groups": SentenceTemplate(
+        "* computed with the variation between the speakers of all groups, as the group has fewer "
+        "than 10 speakers or fewer than 30 errors"
+    ),
+    "speakers_and_trials_needed": SentenceTemplate(
+        "{title}, {groups} groups of equal size: each group needs {speakers:,} speakers and "
+        "{trials:,} trials, with {trials_each} trials per speaker{counted_twice} (rate {rate}, "
+        "correlation within speakers {icc:.2g}, {icc_source})",
+        {
+            "title": "To detect 1.5 times the FNR",
+            "groups": 4,
+            "speakers": 120,
+            "trials": 6000,
+            "trials_each": 50,
+            "counted_twice": "",
+            "rate": "1.20 %",
+            "icc": 0.12,
+            "icc_source": "of the pilot",
+        },
+    ),
+    "more_trials_per_speaker": SentenceTemplate(
+        "{more_trials} instead of {trials_each} trials per speaker would {saving}: {advice}",
+        {
+            "more_trials": 100,
+            "trials_each": 50,
+            "saving": "reduce the number of speakers needed by 10 %",
+            "advice": "record more speakers",
+        },
+    ),
+    # releases
+    "trials_compared_paired": SentenceTemplate("paired, as both audits have the same trials"),
+    "trials_compared_unpaired": SentenceTemplate(
+        "unpaired, with wider intervals, as the trials are not shown to be the same"
+    ),
+    "error_types_not_compared": SentenceTemplate(
+        "{error_types} ({metric}) are not compared",
+        {"error_types": "Spoof accepts", "metric": "SFAR"},
+    ),
+    "only_some_audits_have_them": SentenceTemplate(
+        "{error_types}, as only some of the audits have them",
+        {"error_types": "Spoof accepts (SFAR) are not compared"},
+    ),
+    "attacks_differ": SentenceTemplate(
+        "The attacks differ, so changes in spoof accepts may come from the attacks"
+    ),
+    "speakers_changed_group": SentenceTemplate(
+        "Between {before} and {release}, at least {speakers} changed group by {grouping}. The "
+        "rates of {groups} are compared unpaired, as the speakers of these groups differ",
+        {
+            "before": 1.0,
+            "release": 1.1,
+            "speakers": "2 speakers",
+            "grouping": "gender",
+            "groups": 4,
+        },
+    ),
+    "rate_fixed_by_point": SentenceTemplate(
+        "{error_type}: the pooled rate is fixed by {point}",
+        {"error_type": "False rejects", "point": "fpr=0.01"},
+    ),
+    "use_json_for_other_points": SentenceTemplate(
+        "For other operating points ({points}), use --json", {"points": "fpr=0.001"}
+    ),
+    "no_trend_shown": SentenceTemplate("No group is shown to have a trend"),
 }
 """Every sentence by its code."""

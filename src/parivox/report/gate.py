@@ -21,7 +21,7 @@ from parivox.decide.releases import PAIRED
 from parivox.errors import printable
 from parivox.facts import Fact
 from parivox.report.audit_queries import system_label, these_attacks_text
-from parivox.report.catalogue import fact_text, inconclusive_text
+from parivox.report.catalogue import fact_text, full_sentence, inconclusive_text, sentence_text
 from parivox.report.releases import changed_group_sentences, differing_attacks_text
 from parivox.report.sheets.paper import markdown_escaped
 from parivox.report.words import (
@@ -54,15 +54,8 @@ _OUTCOME_NAMES = {
 }
 _OUTCOME_STYLES = {FAIL: "worse", PASS: "better"}
 _OUTCOME_HEADS = {FAIL: "not met:", INCONCLUSIVE: "inconclusive:", PASS: "met:"}
-_HINT = (
-    "Inconclusive conditions do not pass. To resolve such conditions, audit more speakers (parivox "
-    "plan --pilot AUDIT --policy FILE calculates how many), or accept the groups in the policy "
-    "with a reason and a date."
-)
-_HINT_ABSENT = (
-    "Groups that are in only one of the two audits do not pass. Audit both releases with these "
-    "groups, or accept the groups in the policy with a reason and a date."
-)
+_HINT = full_sentence("inconclusive_does_not_pass")
+_HINT_ABSENT = full_sentence("groups_of_one_audit_do_not_pass")
 
 
 def print_gate(gate: Gate) -> None:
@@ -116,7 +109,7 @@ def _condition_parts(gate: Gate) -> Iterator[tuple[str, str, str]]:
     conditions = sorted(gate.conditions.rows(), key=lambda row: severity.index(row["outcome"]))
     for condition in conditions:
         group_rows = gate.groups.subset(condition=condition["condition"]).rows()
-        words = "no group was examined"
+        words = sentence_text("no_group_examined")
         if group_rows:
             words = _condition_text(group_rows[0], gate)
         outcome_parts = [
@@ -171,15 +164,19 @@ def _condition_text(row: Row, gate: Gate) -> str:
     if row["rate"] == "sfar":
         rate += f", {these_attacks_text(len(gate.record['attacks']))},"
     if row["asked"] == "rate":
-        return f"{rate} must be at most {100 * row['most']:g} %"
+        return sentence_text("rate_at_most", rate=rate, limit=100 * row["most"])
     if row["asked"] == "not worse":
-        return f"{rate} must not be worse than that of {gate.record['reference']}"
+        return sentence_text("rate_not_worse_than", rate=rate, reference=gate.record["reference"])
     if row["asked"] == "ratio":
-        return f"{rate} must be at most {row['most']:g} times that of {gate.record['reference']}"
+        return sentence_text(
+            "rate_at_most_times", rate=rate, limit=row["most"], reference=gate.record["reference"]
+        )
     pairing_text = "paired, the same trials" if gate.record["pairing"] == PAIRED else "unpaired"
     if gate.record["pairing"] == MIXED:
         pairing_text = "paired, the same trials; unpaired where speakers changed group"
-    return f"{rate} must be at most {row['most']:g} times that of the baseline ({pairing_text})"
+    return sentence_text(
+        "rate_at_most_times_baseline", rate=rate, limit=row["most"], pairing=pairing_text
+    )
 
 
 def _judged_group_names(rows: Sequence[Row], gate: Gate) -> list[str]:
@@ -215,9 +212,9 @@ def _remarks(gate: Gate) -> Iterator[str]:
     if attacks := gate.record.get("attacks_of_releases"):
         yield differing_attacks_text(attacks)
     if gate.record["baseline"] is not None and not gate.record["baseline_is_asked"]:
-        yield "The baseline is not used: no condition of the policy has than: baseline."
+        yield full_sentence("baseline_not_used")
     if gate.record["ended"]:
-        yield f"No longer accepted: {'; '.join(gate.record['ended'])}."
+        yield full_sentence("no_longer_accepted", groups="; ".join(gate.record["ended"]))
     rows = [row for row in gate.groups.rows() if row["outcome"] == INCONCLUSIVE]
     are_absent = [row["reason"] in ABSENT.values() for row in rows if not row["accepted"]]
     if not all(are_absent):

@@ -8,7 +8,7 @@ from rich.console import group
 from rich.padding import Padding
 
 from parivox.report.audit_queries import grouping_with_allocation, system_label
-from parivox.report.catalogue import reason_text
+from parivox.report.catalogue import full_sentence, reason_text, sentence_text
 from parivox.report.decision_sentences import PLAN_REASONS
 from parivox.report.words import add_row, count_text, grid, print_text, text
 
@@ -34,10 +34,7 @@ _MIN_SHARE_COUNTED_TWICE = 1.5
 _SUPPORT_HEADING = (
     "Lowest FPR that the nontarget trials support (at least 30 independent errors expected)"
 )
-_SAME_ATTACKS = (
-    "Numbers for SFAR are for the attacks of the pilot: more speakers show nothing about other "
-    "attacks."
-)
+_SAME_ATTACKS = full_sentence("attacks_of_pilot")
 _FAMILY_COLUMNS = (*_SCOPE_COLUMNS, "grouping", "allocation")
 
 
@@ -57,9 +54,12 @@ def plan_summary(plan: Plan, *, details: bool = False) -> Iterator[RenderableTyp
     yield from _condition_table(plan)
     yield from _speakers_needed_lines(designs)
     yield text(
-        f"Aim: to detect, with probability {settings['power']:g}, a group whose rate is "
-        f"{settings['detect_ratio']:g} times that of all other groups combined (two-sided test at "
-        f"{100 * settings['confidence']:g} %)."
+        full_sentence(
+            "aim_of_plan",
+            power=settings["power"],
+            detect_ratio=settings["detect_ratio"],
+            confidence=100 * settings["confidence"],
+        )
     )
     if not len(plan.groups):
         for (metric,), rows in _rows_by(designs, ("metric",)).items():
@@ -97,15 +97,12 @@ def plan_summary(plan: Plan, *, details: bool = False) -> Iterator[RenderableTyp
         )
     yield from _cautions(designs, settings["confidence"])
     if not_shown:
-        yield text(f"Not shown here, but with --json: {', '.join(not_shown)}.")
+        yield text(full_sentence("not_shown_here", tables=", ".join(not_shown)))
 
 
 def _cautions(designs: Sequence[Row], confidence: float) -> Iterator[RenderableType]:
     """Yield what the numbers assume, and the confidence for all groups and error types."""
-    caution = (
-        "Required numbers are per group and assume groups of equal size. All numbers assume that "
-        "one group is tested alone and that speakers vary as in the pilot."
-    )
+    caution = full_sentence("assumptions_of_plan")
     max_groups = max((row["groups"] for row in designs), default=0)
     if max_groups > 2:
         # verdicts are adjusted for all error types of all groups
@@ -113,9 +110,11 @@ def _cautions(designs: Sequence[Row], confidence: float) -> Iterator[RenderableT
         rates = "both rates" if n_error_types == 2 else "all three rates"
         n_tests = n_error_types * max_groups
         adjusted_confidence = 1 - (1 - confidence) / n_tests
-        caution += (
-            f" To test {rates} of {max_groups} groups together (Holm), use --confidence "
-            f"{adjusted_confidence:.4f}."
+        caution += " " + full_sentence(
+            "confidence_for_several_groups",
+            rates=rates,
+            groups=max_groups,
+            adjusted_confidence=adjusted_confidence,
         )
     yield text(caution, apart=True)
     if any(row["metric"] == "sfar" for row in designs):
@@ -128,9 +127,11 @@ def _condition_table(plan: Plan) -> Iterator[RenderableType]:
     if not rows:
         return
     yield text(
-        f"Speakers per group that are needed, with probability {settings['power']:g}, to fail a "
-        f"group at {settings['detect_ratio']:g} times the allowed value, and to pass a group with "
-        "the rates of all other groups:",
+        sentence_text(
+            "speakers_to_fail_and_pass",
+            power=settings["power"],
+            detect_ratio=settings["detect_ratio"],
+        ),
         style="bold",
     )
     yield text("")
@@ -144,7 +145,7 @@ def _condition_table(plan: Plan) -> Iterator[RenderableType]:
         add_row(table, condition, row["grouping"] or "–", *needed)
     yield Padding(table, (0, 0, 1, 2))
     if any(row["groups"] and row["reason"] for row in rows):
-        yield text("–: no number of speakers is enough.")
+        yield text(full_sentence("dash_is_no_number"))
         yield text("")
     reasons = [f"{row['condition']}: {reason_text(row)}" for row in rows if not row["groups"]]
     if reasons:
@@ -219,10 +220,7 @@ def _group_tables(rows: Sequence[Row]) -> Iterator[RenderableType]:
             )
         yield Padding(table, (0, 0, 0, 2))
         if any(row["icc_from"] == "pooled" for row in metric_rows):
-            yield text(
-                "  * computed with the variation between the speakers of all groups, as the "
-                "group has fewer than 10 speakers or fewer than 30 errors"
-            )
+            yield text("  " + sentence_text("variation_of_all_groups"))
         for (reason,), reason_rows in _rows_by(metric_rows, ("reason",)).items():
             if reason:
                 names = ", ".join(row["group"] for row in reason_rows)
@@ -243,11 +241,18 @@ def _design_sentences(rows: Sequence[Row]) -> Iterator[RenderableType]:
         if n_of_both_sides > _MIN_SHARE_COUNTED_TWICE * current["trials_needed"]:
             counted_twice = ", where a trial counts for both of its speakers"
         yield text(
-            f"{title}, {current['groups']} groups of equal size: each group needs "
-            f"{current['speakers_needed']:,} speakers and {current['trials_needed']:,} trials, "
-            f"with {trials_each} trials per speaker{counted_twice} (rate "
-            f"{_percent_text(current['rate'])}, correlation within speakers "
-            f"{current['icc']:.2g}, {_ICC_SOURCES[current['icc_from']]})."
+            full_sentence(
+                "speakers_and_trials_needed",
+                title=title,
+                groups=current["groups"],
+                speakers=current["speakers_needed"],
+                trials=current["trials_needed"],
+                trials_each=trials_each,
+                counted_twice=counted_twice,
+                rate=_percent_text(current["rate"]),
+                icc=current["icc"],
+                icc_source=_ICC_SOURCES[current["icc_from"]],
+            )
         )
         advice = "add speakers, not trials"
         if doubled["saved"] > _MIN_WORTHWHILE_SAVING:
@@ -257,8 +262,13 @@ def _design_sentences(rows: Sequence[Row]) -> Iterator[RenderableType]:
         if saved_percent == "0":
             saving = "hardly reduce the number of speakers needed"
         yield text(
-            f"{_mean_count_text(doubled['trials_per_speaker'])} instead of {trials_each} trials "
-            f"per speaker would {saving}: {advice}."
+            full_sentence(
+                "more_trials_per_speaker",
+                more_trials=_mean_count_text(doubled["trials_per_speaker"]),
+                trials_each=trials_each,
+                saving=saving,
+                advice=advice,
+            )
         )
 
 

@@ -16,7 +16,7 @@ from parivox.report.audit_queries import (
     error_types_of,
     system_label,
 )
-from parivox.report.catalogue import reason_text
+from parivox.report.catalogue import full_sentence, reason_text, sentence_text
 from parivox.report.sheets.sheet import Cell, Sheet, terminal_table
 from parivox.report.words import (
     capitalised,
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 _MAX_ROWS, _MAX_NAMED_GROUPS = 20, 6
 _PAIRING_TEXTS = {
-    PAIRED: "paired, as both audits have the same trials",
-    UNPAIRED: "unpaired, with wider intervals, as the trials are not shown to be the same",
+    PAIRED: sentence_text("trials_compared_paired"),
+    UNPAIRED: sentence_text("trials_compared_unpaired"),
 }
 
 
@@ -66,8 +66,12 @@ def comparison_summary(comparison: Comparison) -> Iterator[RenderableType]:
             (f"{release} compared with {before}{of_system}"), rows, apart=i > 0
         )
     for metric in comparison.record.get("not_compared", ()):
-        words = f"{capitalised(ERROR_TYPES[metric])} ({metric.upper()}) are not compared"
-        yield text(f"{words}, as only some of the audits have them.", apart=True)
+        words = sentence_text(
+            "error_types_not_compared",
+            error_types=capitalised(ERROR_TYPES[metric]),
+            metric=metric.upper(),
+        )
+        yield text(full_sentence("only_some_audits_have_them", error_types=words), apart=True)
     if attacks := comparison.record.get("attacks"):
         yield text(differing_attacks_text(attacks), apart=True)
     for sentence in changed_group_sentences(comparison.record["changed_groups"]):
@@ -82,7 +86,7 @@ def differing_attacks_text(attacks_of_releases: Mapping[str, Sequence[str]]) -> 
         f"{name}: {', '.join(attacks) or 'none known'}"
         for name, attacks in attacks_of_releases.items()
     )
-    words = "The attacks differ, so changes in spoof accepts may come from the attacks"
+    words = sentence_text("attacks_differ")
     return f"{words} ({'; '.join(names)})."
 
 
@@ -91,10 +95,13 @@ def changed_group_sentences(changes: Sequence[Row]) -> Iterator[str]:
     for change in changes:
         groups = ", ".join(shortened_names(change["groups"], most=_MAX_NAMED_GROUPS))
         n_speakers = count_of(change["at_least"], "speaker")
-        yield (
-            f"Between {change['before']} and {change['release']}, at least {n_speakers} changed "
-            f"group by {change['grouping']}. The rates of {groups} are compared unpaired, as "
-            "the speakers of these groups differ."
+        yield full_sentence(
+            "speakers_changed_group",
+            before=change["before"],
+            release=change["release"],
+            speakers=n_speakers,
+            grouping=change["grouping"],
+            groups=groups,
         )
 
 
@@ -115,7 +122,9 @@ def _release_pair_blocks(
         )
         # an operating point such as fpr=0.01 gives both releases the same pooled rate
         if point.startswith(f"{metric}="):
-            words = f"{capitalised(error_type)}: the pooled rate is fixed by {point}"
+            words = sentence_text(
+                "rate_fixed_by_point", error_type=capitalised(error_type), point=point
+            )
             yield text(f"{words}. Groups: {counts}.")
         else:
             changes = ", ".join(
@@ -136,7 +145,7 @@ def _release_pair_blocks(
     other_points = list(dict.fromkeys(row["operating_point"] for row in rows))[1:]
     if other_points:
         yield text(
-            (f"For other operating points ({', '.join(other_points)}), use --json."), apart=True
+            full_sentence("use_json_for_other_points", points=", ".join(other_points)), apart=True
         )
 
 
@@ -207,4 +216,4 @@ def _trend_blocks(rows: Sequence[Row]) -> Iterator[RenderableType]:
         words = f"{row['group']}, {ERROR_TYPES[row['metric']]}: {VERDICTS[row['verdict']]}, {ratio}"
         yield text(f"{words}, {p_value(row['p_holm'])}")
     if not trend_rows:
-        yield text("No group is shown to have a trend.")
+        yield text(full_sentence("no_trend_shown"))
