@@ -286,5 +286,9 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
         {"reason": "Fewer than two groups meet the minimums"},
     ),
     # charts variation
+    # charts groups
+    "speakers_not_known": SentenceTemplate("speakers are not known"),
+    # charts measures
+    "dash_without_p": SentenceTemplate("a dash: no p; the tables of measures give the reason"),
 }
 """Every sentence by its code."""

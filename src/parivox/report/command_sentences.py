@@ -345,5 +345,11 @@ COMMAND_SENTENCES: dict[str, SentenceTemplate] = {
         "For other operating points ({points}), use --json", {"points": "fpr=0.001"}
     ),
     "no_trend_shown": SentenceTemplate("No group is shown to have a trend"),
+    # thresholds
+    "gain_unknown": SentenceTemplate("is unknown"),
+    "gain_not_tested": SentenceTemplate("is not tested"),
+    "gain_shown": SentenceTemplate("is shown"),
+    "gain_negative": SentenceTemplate("is negative"),
+    "gain_inconclusive": SentenceTemplate("is inconclusive"),
 }
 """Every sentence by its code."""

@@ -241,9 +241,9 @@ def _file_headline(inspected: FileFindings) -> str:
     words = inspected.own or _KIND_DESCRIPTIONS[inspected.kind]
     is_trials = inspected.kind in {"scores", "trials"}
     if inspected.kind == "unknown" and len(inspected.problems) == 1 and not inspected.own:
-        return "cannot be read"
+        return sentence_text("file_cannot_be_read")
     if is_trials and not inspected.rows:
-        words = "trials that cannot be read"
+        words = sentence_text("trials_cannot_be_read")
     elif inspected.kind == "scores" and "score" not in (inspected.roles or {}):
         words = "decisions on trials"
     if is_trials and enrolments_are_customers(inspected.roles or {}):
@@ -344,8 +344,8 @@ def _speaker_source_text(inspected: FileFindings, *, has_table: bool) -> str:
         return ""
     if speaker_source.rule == "id":
         if speaker_source.conflict_share == 0:
-            return "each is a speaker"
-        remedy = "" if has_table else ", so give --utterances, or --models for models"
+            return sentence_text("each_id_is_a_speaker")
+        remedy = "" if has_table else ", " + sentence_text("give_utterances_or_models")
         return sentence_text("ids_without_speaker", remedy=remedy)
     by_label = ""
     if speaker_source.conflict_share:

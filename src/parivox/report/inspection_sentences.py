@@ -73,5 +73,10 @@ INSPECTION_SENTENCES: dict[str, SentenceTemplate] = {
             "choices": "speaker.language or recording.language",
         },
     ),
+    # inspection
+    "file_cannot_be_read": SentenceTemplate("cannot be read"),
+    "trials_cannot_be_read": SentenceTemplate("trials that cannot be read"),
+    "each_id_is_a_speaker": SentenceTemplate("each is a speaker"),
+    "give_utterances_or_models": SentenceTemplate("so give --utterances, or --models for models"),
 }
 """Every sentence by its code."""

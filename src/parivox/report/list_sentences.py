@@ -757,5 +757,7 @@ LIST_SENTENCES: dict[str, SentenceTemplate] = {
         "{trials} ({target:,} target, {nontarget:,} nontarget) of {parts}",
         {"trials": "1,200 trials", "target": 100, "nontarget": 1100, "parts": "40 speakers"},
     ),
+    "list_could_not_be_checked": SentenceTemplate("could not be checked"),
+    "no_attribute_known": SentenceTemplate("no attribute is known"),
 }
 """Every sentence on trial lists by its code."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from parivox.auditing import Audit
 from parivox.errors import printable
 from parivox.report.audit_queries import error_types
+from parivox.report.catalogue import full_sentence
 from parivox.report.findings import ALLOCATIONS, ratio_legend, reference_text
 from parivox.report.overview import overview
 from parivox.report.ratio_strips import SIGNS, svg_strip
@@ -119,10 +120,15 @@ def _ratio_table(audit: Audit, first_screen: Overview) -> Iterator[str]:
             yield f"<tr>{group_cell}<td>{_escaped(of_system[0].system)}</td>{cells}</tr>"
     yield "</tbody></table>"
     allocation_text = ALLOCATIONS[audit.record["options"]["allocate"][0]]
-    yield f"<p>{_escaped(capitalised(ratio_legend(audit)))}. False accepts: {allocation_text}.</p>"
+    legend = full_sentence(
+        "ratio_and_allocation",
+        ratio=_escaped(capitalised(ratio_legend(audit))),
+        allocation=allocation_text,
+    )
+    yield f"<p>{legend}</p>"
     n_hidden = len(first_screen.groups) - len(groups)
     if n_hidden:
-        yield f"<p>The tables below contain {count_text(n_hidden)} more groups.</p>"
+        yield f"<p>{full_sentence('more_groups_below', groups=count_text(n_hidden))}</p>"
 
 
 def _comparison_cells(comparison: GroupComparison, margin: float) -> Iterator[str]:

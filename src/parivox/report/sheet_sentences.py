@@ -130,5 +130,9 @@ SHEET_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     # sheets workbook
     "sheet_omitted": SentenceTemplate("omitted, as a sheet cannot have so many rows"),
+    # sheets identification
+    "another_profile_or_nobody": SentenceTemplate(
+        "another person’s profile was used, or nobody was recognised"
+    ),
 }
 """Every sentence by its code."""

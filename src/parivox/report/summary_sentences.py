@@ -543,5 +543,16 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
     "groups_weighed_unequally": SentenceTemplate(
         "thresholds, costs and calibration over all trials weigh the groups unequally"
     ),
+    # notebook
+    "ratio_and_allocation": SentenceTemplate(
+        "{ratio}. False accepts: {allocation}",
+        {
+            "ratio": "Ratio to all other groups combined",
+            "allocation": "a nontarget trial counts for a group if both speakers belong to it",
+        },
+    ),
+    "more_groups_below": SentenceTemplate(
+        "The tables below contain {groups} more groups", {"groups": "12"}
+    ),
 }
 """Every sentence by its code."""

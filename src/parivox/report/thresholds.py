@@ -150,11 +150,11 @@ def gain_text(row: Row, *, is_needed: bool) -> str:
     """
     low, high = row["gain_low"], row["gain_high"]
     if low is None or (low == high == 0 and row["gain"] == 0):
-        return "is unknown"
+        return sentence_text("gain_unknown")
     if not is_needed:
-        return "is not tested"
-    outcomes = {"better": "is shown", "worse": "is negative"}
-    return outcomes.get(gain_verdict(low, high), "is inconclusive")
+        return sentence_text("gain_not_tested")
+    outcomes = {"better": sentence_text("gain_shown"), "worse": sentence_text("gain_negative")}
+    return outcomes.get(gain_verdict(low, high), sentence_text("gain_inconclusive"))
 
 
 def rules_sheet(selection: Thresholds, differing: Sequence[str]) -> Sheet:

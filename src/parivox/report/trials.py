@@ -113,7 +113,11 @@ def _outcome_line(list_name: str, checks: Sequence[Finding]) -> Text:
         "checks_failed", failed=len(failed), checks=n_made, names=", ".join(failed)
     )
     if not failed:
-        words = sentence_text("checks_passed", checks=n_made) if n_made else "could not be checked"
+        words = (
+            sentence_text("checks_passed", checks=n_made)
+            if n_made
+            else sentence_text("list_could_not_be_checked")
+        )
     not_checked = f"; not checked: {', '.join(missing)}" if missing else ""
     return text(f"{list_name} {words}{not_checked}.", style="bold")
 
@@ -283,8 +287,8 @@ def _head_lines(trial_list: Checked | Description) -> Iterator[RenderableType]:
         f"{grouping} ({count_of(len(groups.subset(grouping=grouping)), 'group')})"
         for grouping in trial_list.groupings
     )
-    graded = " and ".join(trial_list.graded_by)
-    yield text(f"Groups: {groupings or 'none'}. Difficulty: {graded or 'no attribute is known'}.")
+    graded = " and ".join(trial_list.graded_by) or sentence_text("no_attribute_known")
+    yield text(f"Groups: {groupings or 'none'}. Difficulty: {graded}.")
     yield _recordings_line(trial_list)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError, printable
 from parivox.report.audit_queries import VERDICTS
-from parivox.report.catalogue import full_sentence, reason_text
+from parivox.report.catalogue import full_sentence, reason_text, sentence_text
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import (
     RATES,
@@ -113,7 +113,7 @@ def _size_facts(scope: ChartScope, size_rows: Mapping[str, Row]) -> list[str]:
     smallest, largest_group = rows_by_size[0], rows_by_size[-1]
     facts = [f"{len(size_rows)} groups by {shortened(scope.grouping)}"]
     if largest_group["speakers"] is None:
-        facts.append("speakers are not known")
+        facts.append(sentence_text("speakers_not_known"))
     else:
         name = shortened(largest_group["group"])
         facts.append(f"most speakers: {name} ({largest_group['speakers']:,})")

@@ -134,7 +134,7 @@ def measures(scope: ChartScope, theme: Theme) -> Drawing:
         f"{shortened(scope.operating_point)}",
         full_sentence("measures_by_floor"),
         sentence_text("range_of_equal_rates")
-        + (" (a dash: no p; the tables of measures give the reason)" if lacks_p else "")
+        + (" (" + sentence_text("dash_without_p") + ")" if lacks_p else "")
         + ". "
         + full_sentence("joint_measure_directions")
         + " "

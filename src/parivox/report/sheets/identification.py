@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from parivox.facts import Fact
 from parivox.report.audit_queries import located_points, scopes, system_label, systems
-from parivox.report.catalogue import fact_text
+from parivox.report.catalogue import fact_text, sentence_text
 from parivox.report.identification import (
     conditions,
     gallery_text,
@@ -283,7 +283,7 @@ def person_sheets(audit: Audit) -> list[Sheet]:
         if not rows:
             continue
         has_parts = conditions(audit)["rank"] == 1
-        parts = "; another person’s profile was used, or nobody was recognised" if has_parts else ""
+        parts = "; " + sentence_text("another_profile_or_nobody") if has_parts else ""
         part_heads = ("As another person", "Not recognised") if has_parts else ()
         sheet = Sheet.with_heads(
             f"Missed identifications{rank_text(audit)} by person{parts} ({label})",
