@@ -1,7 +1,15 @@
-"""The catalogue of facts: every code that a result may hold, with its sentence.
+"""The catalogue: every sentence of the product by its code, with places for values.
 
-``python -m parivox.report.catalogue`` prints it, with an example of each sentence. A code that is
-not in it is shown as written: audits of earlier releases may hold such sentences.
+Facts of results are codes with values, which `fact_text` puts into words. What summaries, tables,
+charts and reports say around them is made by `sentence_text` and `full_sentence` from the same
+templates. ``python -m parivox.report.catalogue`` prints all, with an example of each. A code that
+is not in it is shown as written: audits of earlier releases may hold such sentences.
+
+In the catalogue is what a reader takes as a statement: a text with a finite verb or a full stop,
+and what only stands in such texts. Labels, headings, cells, units and axis titles are laid out
+where they are shown; the problem and hint of an error stand where it is raised; definitions of ids
+and methods stand by name in `parivox.report.definitions`.
+`tests/report/test_sentences_in_catalogue.py` tells them apart.
 """
 
 from __future__ import annotations
