@@ -51,7 +51,7 @@ def test_counts_are_told_in_five_lines_below_their_name(counted):
     assert counts_file.counted.groupings == {"gender": ("f", "m"), "country": ("A", "B", "C")}
     assert counts_file.counted.within == {"channel": ("x", "y")}
     assert "C (country)" in counts_file.counted.withheld
-    assert "other_groups" in counts_file.counted.lacks
+    assert "other_groups" in counts_file.counted.missing_results
     assert shlex.split(inspection.next) == ["parivox", "audit", str(path)]
     shown = [label for label, _ in labelled_lines(inspection)]
     assert shown == ["", "next", "", "trials", "scores", "grouped by", "suppressed", "not in it"]

@@ -511,7 +511,7 @@ def test_files_of_kaldi_that_tell_no_speakers_ask_for_their_folder(kaldi):
         with pytest.raises(ParivoxError, match=message):
             pv.audit(kaldi / "scores", utterances=folder / name, trials=kaldi / "trials")
         (inspected_file,) = inspect(folder / name).files
-        assert inspected_file.own == "a file of Kaldi's"
+        assert inspected_file.description == "a file of Kaldi's"
         assert inspected_file.problems[0].endswith(f"; give the folder with utterances {folder}")
     (folder / "text").write_text("utterance speaker\na b\n")
     assert not inspect(folder / "text").files[0].problems
@@ -615,8 +615,8 @@ def test_what_parivox_wrote_is_known_and_the_proposed_command_runs(written, pari
 )
 def test_what_gate_and_monitor_take_is_known(file, description, command):
     (inspected_file,) = inspect(OLD_AUDITS / file).files
-    assert description in inspected_file.own
-    assert f"parivox {command} " in inspected_file.use
+    assert description in inspected_file.description
+    assert f"parivox {command} " in inspected_file.command
 
 
 @pytest.mark.parametrize(
@@ -630,10 +630,12 @@ def test_embeddings_are_known_by_their_folder_and_by_each_file_of_it(tmp_path, n
         pl.DataFrame({"utterance": ["a/1"], "speaker": ["a"]}).write_parquet(store / table)
     np.save(store / "embeddings.npy", np.ones((1, 1, 2), np.float32))
     (inspected_file,) = inspect(store / name).files
-    assert "embeddings, as parivox embed makes them" in inspected_file.own
-    assert inspected_file.use == f"parivox score TRIALS --embeddings {store} --out scores.parquet"
+    assert "embeddings, as parivox embed makes them" in inspected_file.description
+    assert (
+        inspected_file.command == f"parivox score TRIALS --embeddings {store} --out scores.parquet"
+    )
     (store / "mine.csv").write_text("utterance,lang\na/1,de\n")
-    assert not inspect(store / "mine.csv").files[0].own
+    assert not inspect(store / "mine.csv").files[0].description
 
 
 def test_recordings_of_embeddings_are_still_a_table_of_utterances(tmp_path):

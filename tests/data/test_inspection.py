@@ -287,7 +287,7 @@ def test_dataframes_and_arrays_are_looked_at_like_files():
     trials = pl.DataFrame(TRIALS, schema=["enrol", "test", "score", "label"], orient="row")
     inspection = inspect(trials, {"speaker": ["007", "010"], "gender": ["f", "m"]})
     assert [file.kind for file in inspection.files] == ["scores", "speakers"]
-    assert inspection.joins[0].met == 2
+    assert inspection.joins[0].matched == 2
 
 
 # ---- what is odd
@@ -378,7 +378,7 @@ def test_the_order_of_the_files_does_not_matter(folder):
         assert [join.kind for join in inspection.files] == [FILES[name][0] for name in order]
         assert set(inspection.joins) == set(reference.joins)
         assert (inspection.next, inspection.problems) == (reference.next, ())
-    assert {(join.kind, join.met, join.count) for join in reference.joins} == {
+    assert {(join.kind, join.matched, join.count) for join in reference.joins} == {
         ("trials", 4, 4),
         ("utterances", 4, 4),
         ("speakers", 2, 2),
@@ -388,7 +388,7 @@ def test_the_order_of_the_files_does_not_matter(folder):
 def test_the_column_of_the_speakers_is_found_by_the_trials(folder, write):
     path = write("p.csv", "nr,code,sex\n1,007,f\n2,010,m\n3,011,m\n")
     (join,) = inspect(folder / "scores.csv", path).joins
-    assert (join.column, join.met, join.count) == ("code", 2, 2)
+    assert (join.column, join.matched, join.count) == ("code", 2, 2)
 
 
 def test_a_table_of_unknown_columns_is_of_utterances_if_it_holds_their_ids(write):
@@ -411,7 +411,7 @@ def test_what_explains_ids_that_do_not_match_is_told(write, name):
     table, pattern = PATTERNS[name]
     rows = SCORES.replace("007", "a").replace("010", "b") if name == "upper case" else SCORES
     (join,) = inspect(write("s.csv", rows), write("p.csv", table)).joins
-    assert join.met < join.count
+    assert join.matched < join.count
     assert join.missing
     assert pattern in join.pattern
 
@@ -491,7 +491,7 @@ def test_a_speaker_elsewhere_in_the_id_is_told(write):
 def test_trials_that_differ_from_a_list_by_their_endings(folder, write):
     path = write("list.txt", FILES["list.txt"][1].replace(".wav", ""))
     inspection = inspect(folder / "scores.csv", path)
-    assert [(join.met, join.count) for join in inspection.joins] == [(0, 4), (0, 4)]
+    assert [(join.matched, join.count) for join in inspection.joins] == [(0, 4), (0, 4)]
     assert "endings" in inspection.joins[0].pattern
     assert "no trials are left" in inspection.problems[0]
 
@@ -499,7 +499,7 @@ def test_trials_that_differ_from_a_list_by_their_endings(folder, write):
 def test_a_list_of_which_some_trials_have_no_score(folder, write):
     path = write("list.txt", FILES["list.txt"][1] + "0 007/2.wav 010/2.wav\n")
     (join,) = inspect(folder / "scores.csv", path).joins
-    assert (join.met, join.count) == (4, 5)
+    assert (join.matched, join.count) == (4, 5)
     assert join.missing == ("(007/2.wav, 010/2.wav)",)
 
 
@@ -508,7 +508,9 @@ def test_enrolments_of_several_recordings_and_failures(write):
     models = write("m.csv", FILES["models.csv"][1] + "m2,010,010/2.wav\n")
     failures = write("f.csv", "recording,stage\nm2,enrol\n")
     inspection = inspect(failures, scores, models, write("p.csv", PEOPLE))
-    assert {(join.kind, join.of.rpartition("/")[2], join.met) for join in inspection.joins} == {
+    assert {
+        (join.kind, join.id_file.rpartition("/")[2], join.matched) for join in inspection.joins
+    } == {
         ("enrolments", "s.csv", 1),
         ("enrolments", "f.csv", 1),
         ("speakers", "s.csv", 2),

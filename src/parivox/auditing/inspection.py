@@ -67,7 +67,7 @@ def inspect(
     --------
     >>> trials = {"enrol": ["a/1", "a/1"], "test": ["a/2", "b/1"], "score": [0.9, 0.1]}
     >>> found = inspect(trials, {"speaker": ["a", "b"], "gender": ["f", "m"]})
-    >>> [one.kind for one in found.files], found.joins[0].met
+    >>> [one.kind for one in found.files], found.joins[0].matched
     (['scores', 'speakers'], 2)
     """
     options = ReadOptions.from_keywords(

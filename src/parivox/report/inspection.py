@@ -116,7 +116,7 @@ def labelled_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
     """Yield the lines to print: what each is about, empty where a file begins, and its words."""
     # files of trials whose ids are in a table of utterances or enrolments
     files_with_table = {
-        join.of for join in inspection.joins if join.kind in {"utterances", "enrolments"}
+        join.id_file for join in inspection.joins if join.kind in {"utterances", "enrolments"}
     }
     n_problems = len(inspection.problems) + sum(
         len(inspected.problems) for inspected in inspection.files
@@ -238,9 +238,9 @@ def _warning_text(warning: DataWarning) -> str:
 
 def _file_headline(inspected: FileFindings) -> str:
     """Return what a file is: its kind, format, roles of columns and rows."""
-    words = inspected.own or _KIND_DESCRIPTIONS[inspected.kind]
+    words = inspected.description or _KIND_DESCRIPTIONS[inspected.kind]
     is_trials = inspected.kind in {"scores", "trials"}
-    if inspected.kind == "unknown" and len(inspected.problems) == 1 and not inspected.own:
+    if inspected.kind == "unknown" and len(inspected.problems) == 1 and not inspected.description:
         return sentence_text("file_cannot_be_read")
     if is_trials and not inspected.rows:
         words = sentence_text("trials_cannot_be_read")
@@ -408,7 +408,7 @@ def _count_file_lines(
     failed = f"; {count_file.failed:,} of failed recordings" if count_file.failed else ""
     yield "trials", _labels_text(inspected) + failed
     other_contents = ", ".join(
-        kind for kind in count_file.told if kind not in {"scores", "failures"}
+        kind for kind in count_file.contents if kind not in {"scores", "failures"}
     )
     scores = f"counted at {count_file.scores}" if count_file.scores else "none"
     yield "scores", f"{scores}; with {other_contents}" if other_contents else scores
@@ -418,12 +418,12 @@ def _count_file_lines(
     yield "grouped by", groups
     suppressed = "nothing, whatever the number of speakers of a group"
     if count_file.withheld:
-        suppression_reason = f"to protect groups of fewer than {count_file.least} speakers"
+        suppression_reason = f"to protect groups of fewer than {count_file.min_speakers} speakers"
         suppressed = f"{_first_names(count_file.withheld)}, {suppression_reason}"
-    elif count_file.least:
-        suppressed = sentence_text("no_small_group", speakers=count_file.least)
+    elif count_file.min_speakers:
+        suppressed = sentence_text("no_small_group", speakers=count_file.min_speakers)
     yield "suppressed", suppressed
-    yield "not in it", "; ".join(map(cell_text, count_file.lacks))
+    yield "not in it", "; ".join(map(cell_text, count_file.missing_results))
 
 
 def _groupings_text(groupings: Mapping[str, Sequence[str]], noun: str) -> str:
@@ -482,29 +482,29 @@ def _column_text(column: InspectedColumn) -> str:
 def _join_text(join: Join, short: Mapping[str, str]) -> str:
     """Return how many ids of a file are in a table; `short` has the names of files to show."""
     matched_ids = "enrolment ids" if join.kind == "enrolments" else join.kind
-    file_name, table_name = short[join.of], short[join.in_]
+    file_name, table_name = short[join.id_file], short[join.target_file]
     table = f"{table_name} (column {join.column!r})" if join.column else table_name
-    if join.met == join.count == 1:
+    if join.matched == join.count == 1:
         return sentence_text(
             "table_contains_only_id",
             table=table,
             noun=matched_ids.removesuffix("s"),
             file=file_name,
         )
-    if join.met == join.count:
+    if join.matched == join.count:
         return sentence_text(
             "table_contains_all_ids", table=table, ids=join.count, noun=matched_ids, file=file_name
         )
     words = sentence_text(
         "table_contains_some_ids",
         table=table,
-        matched=join.met,
+        matched=join.matched,
         ids=join.count,
         noun=matched_ids,
         file=file_name,
     )
     if join.missing:
-        ellipsis = ", ..." if join.count - join.met > len(join.missing) else ""
+        ellipsis = ", ..." if join.count - join.matched > len(join.missing) else ""
         words += f"; not {', '.join(join.missing)}{ellipsis}"
     return f"{words}; {join.pattern}" if join.pattern else words
 

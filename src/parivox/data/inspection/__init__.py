@@ -248,8 +248,13 @@ def _inspect_parivox_table(source: NamedSource, findings: FileFindings) -> Inspe
     try:
         table = inspect_table(source.data, source.name)
     except DataError as error:
-        return replace(findings, kind="own", problems=(str(error),))
-    return replace(table, findings=replace(table.findings, own=findings.own, use=findings.use))
+        return replace(findings, kind="parivox", problems=(str(error),))
+    return replace(
+        table,
+        findings=replace(
+            table.findings, description=findings.description, command=findings.command
+        ),
+    )
 
 
 def _inspect_as_trials(

@@ -89,14 +89,14 @@ class CountsFindings:
     system: str
     list: str
     failed: int  # trials of recordings that failed
-    told: tuple[str, ...]  # what the trials tell: scores, decisions, thresholds, failures, seconds
+    contents: tuple[str, ...]  # of the trials: scores, decisions, thresholds, failures, seconds
     scores: str  # where scores are counted: at each score, in bins, at thresholds
     # groups of each grouping, and levels
     groupings: Mapping[str, tuple[str, ...]]
     within: Mapping[str, tuple[str, ...]]
-    least: int  # groups of fewer speakers are withheld
+    min_speakers: int  # groups of fewer speakers are withheld
     withheld: tuple[str, ...]  # groups and levels that are, each with its grouping
-    lacks: tuple[str, ...]  # what cannot be had from the counts
+    missing_results: tuple[str, ...]  # what cannot be had from the counts
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class FileFindings:
 
     name: str  # as it was given
     # ``scores``, ``trials``, ``speakers``, ``utterances``, ``models``, ``failures``, ``counts``,
-    # ``tally``, ``groups``, ``own`` (what else Parivox wrote) or ``unknown``
+    # ``tally``, ``groups``, ``parivox`` (what else Parivox wrote) or ``unknown``
     kind: str
     format: str = ""  # name of the format, as ``--scores-format`` takes it for trials
     # what else it took to read it: compression, encoding, separator, sheet, ...
@@ -126,8 +126,8 @@ class FileFindings:
     # attribute.
     groups: Mapping[str, tuple[str, ...]] | None = None
     groupings: tuple[str, ...] = ()  # of a groups file: those that it asks for
-    own: str = ""  # what it is, of what Parivox wrote
-    use: str = ""  # the command that takes it, likewise
+    description: str = ""  # of what Parivox wrote
+    command: str = ""  # the command that takes it, likewise
     ignored: tuple[str, ...] = ()  # columns of trials without a header that are not read
 
 
@@ -136,13 +136,12 @@ class Join:
     """How many ids of one file are in another one."""
 
     kind: str  # ``trials``, ``utterances``, ``enrolments``, ``speakers`` or ``recordings``
-    # names of the files: those of the first are looked up in the second
-    of: str
-    in_: str
+    # names of the files: ids of the first are looked up in the second
+    id_file: str
+    target_file: str
     column: str  # column of the second file that holds them; empty for trials
-    # so many of how many distinct ones are found
-    met: int
-    count: int
+    matched: int  # distinct ids that are found
+    count: int  # distinct ids
     missing: tuple[str, ...] = ()  # some of those that are not
     pattern: str = ""  # what explains most of those that are not, if one thing does
     template: str = ""  # where in the ids the speakers stand, as ``--utterances`` takes it

@@ -240,10 +240,10 @@ def _lookup(id_kind: str, file_name: str, ids: pl.Series, table: InspectedTable)
     missing = ids.filter(~is_found)
     return Join(
         kind=id_kind,
-        of=file_name,
-        in_=table.findings.name,
+        id_file=file_name,
+        target_file=table.findings.name,
         column=column,
-        met=int(is_found.sum()),
+        matched=int(is_found.sum()),
         count=len(ids),
         missing=tuple(missing.head(_MAX_EXAMPLES).to_list()),
         pattern=_common_difference(missing, cells),
@@ -277,13 +277,13 @@ def _join_of_speakers(
     is_component = (
         trials.findings.speaker_rule is not None and trials.findings.speaker_rule.rule != "columns"
     )
-    if join.pattern or by_table.any() or not is_component or join.met > _MAJORITY * join.count:
+    if join.pattern or by_table.any() or not is_component or join.matched > _MAJORITY * join.count:
         return join
     provenance = table.provenance
     speakers = Speakers(
         table.table, name=str(provenance["name"]), id=None, conflicts="error", provenance=provenance
     )
-    share = join.met / max(join.count, 1)
+    share = join.matched / max(join.count, 1)
     pattern, templates = speaker_pattern_hint(recordings, speakers, share)
     template = templates[0] if templates else ""
     return replace(join, pattern=pattern, template=template, further_templates=templates[1:])
@@ -297,10 +297,10 @@ def _pair_joins(trials: InspectedTrials, trial_list: InspectedTrials) -> Iterato
         # of files that are inspected in part, only ids can be compared
         yield Join(
             kind="utterances",
-            of=list_findings.name,
-            in_=findings.name,
+            id_file=list_findings.name,
+            target_file=findings.name,
             column="",
-            met=int(is_found.sum()),
+            matched=int(is_found.sum()),
             count=len(is_found),
             missing=tuple(trial_list.ids.filter(~is_found).head(_MAX_EXAMPLES)),
         )
@@ -320,10 +320,10 @@ def _pair_joins(trials: InspectedTrials, trial_list: InspectedTrials) -> Iterato
             missing = _pair_texts(np.setdiff1d(searched_keys, target_keys, assume_unique=True), ids)
             yield Join(
                 kind="trials",
-                of=searched.name,
-                in_=target.name,
+                id_file=searched.name,
+                target_file=target.name,
                 column="",
-                met=n_common,
+                matched=n_common,
                 count=searched_keys.size,
                 missing=missing,
                 pattern=pattern,

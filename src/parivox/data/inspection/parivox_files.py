@@ -67,7 +67,9 @@ def recognise_parivox_file(source: Any, name: str) -> FileFindings | None:
     path = Path(source)
     try:
         if error := missing_folder_error(path):
-            return FileFindings(name, "unknown", own="a file of Kaldi's", problems=(str(error),))
+            return FileFindings(
+                name, "unknown", description="a file of Kaldi's", problems=(str(error),)
+            )
         recognised = _folder_kind(path, name) if path.is_dir() else _file_kind(path)
     except (DataError, OSError, ValueError, RuntimeError, zipfile.BadZipFile):
         return None  # reported by its reader
@@ -75,9 +77,11 @@ def recognise_parivox_file(source: Any, name: str) -> FileFindings | None:
         return None
     description, command, argument = recognised
     kind = (
-        "utterances" if path.name == _RECORDINGS else "own"
+        "utterances" if path.name == _RECORDINGS else "parivox"
     )  # a table that an audit takes as well
-    return FileFindings(name, kind, own=description, use=command.format(shlex.quote(argument)))
+    return FileFindings(
+        name, kind, description=description, command=command.format(shlex.quote(argument))
+    )
 
 
 def _folder_kind(path: Path, name: str) -> tuple[str, str, str] | None:

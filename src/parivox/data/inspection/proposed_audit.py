@@ -106,7 +106,7 @@ class ProposedAudit:
         self.encoding = encoding if encoding in encodings else ""
         self.sources_by_kind: dict[str, list[NamedSource]] = {}
         for source in sources:
-            if source.findings.rows or source.findings.kind in {"groups", "tally", "own"}:
+            if source.findings.rows or source.findings.kind in {"groups", "tally", "parivox"}:
                 self.sources_by_kind.setdefault(source.findings.kind, []).append(source)
         self.shared = list(self._shared_attributes())
         # warnings that need the trials as an audit reads them, by the id of the source
@@ -266,8 +266,11 @@ class ProposedAudit:
         if "counts" in self.sources_by_kind and "scores" not in self.sources_by_kind:
             files = [*self._command_words("counts"), *self._command_words("tally")]
             return shlex.join(["parivox", "audit", *files]), []
-        if "scores" not in self.sources_by_kind and (use := self._parivox_command()) is not None:
-            return use, []
+        if (
+            "scores" not in self.sources_by_kind
+            and (command := self._parivox_command()) is not None
+        ):
+            return command, []
         groupings, differing = self._groupings()
         words = ["parivox", "audit", *(self._score_arguments() or ["SCORES"])]
         words += self._file_options(has_groups=bool(groupings) or "groups" in self.sources_by_kind)
@@ -282,7 +285,7 @@ class ProposedAudit:
         """
         commands: list[str] = []
         for sources in self.sources_by_kind.values():
-            commands += [source.findings.use for source in sources if source.findings.use]
+            commands += [source.findings.command for source in sources if source.findings.command]
         trial_lists = self._command_words("trials")
         if not trial_lists:
             return commands[0] if commands else ""

@@ -52,7 +52,7 @@ def inspect_searches(source: Any, name: str) -> FileFindings | None:
         provenance["format"],
         reading_facts(provenance),
         rows=table.height,
-        own=_DESCRIPTIONS[form],
+        description=_DESCRIPTIONS[form],
     )
 
 
@@ -185,7 +185,7 @@ def with_search_findings(sources: Sequence[NamedSource]) -> Iterator[FileFinding
             f"{len(searches.ids):,} searches ({array.n_mated:,} mated, {array.n_nonmated:,} "
             f"non-mated) against {int(array.gallery_size.max(initial=0)):,} persons"
         )
-        yield replace(findings, own=f"{findings.own}: {counts}")
+        yield replace(findings, description=f"{findings.description}: {counts}")
 
 
 def _has_persons(source: NamedSource) -> bool:

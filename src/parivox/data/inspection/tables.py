@@ -142,7 +142,7 @@ def inspect_table(source: Any, name: str) -> InspectedTable:
     if inspected.findings.kind != PLAIN_SCORES:
         return inspected
     return replace(
-        inspected, findings=replace(inspected.findings, use=_metrics_command(inspected, name))
+        inspected, findings=replace(inspected.findings, command=_metrics_command(inspected, name))
     )
 
 
