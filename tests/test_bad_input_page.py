@@ -62,7 +62,7 @@ def counts(folder, monkeypatch):
         binned = {"by": "gender", "step": 0.01, "key": folder / f"{site}.key"}
         count(folder / file, **options, **binned).save(folder / f"{site}.counts")
     with monkeypatch.context() as later_version:
-        later_version.setattr("parivox.data.counts_file.VERSION", "3")
+        later_version.setattr("parivox.data.counts_file.VERSION", "4")
         count(scores, **options, by="gender").save(folder / "new.counts")
 
 

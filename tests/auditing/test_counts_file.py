@@ -480,7 +480,7 @@ def told_of(made, one, two):
         place = made.groupings[block].groups.index(group)
         observed = {}
         for i in np.flatnonzero(rows["layout"] == block).tolist():
-            key = bool(rows["target"][i]), float(rows["score"][i])
+            key = bool(rows["trial_class"][i]), float(rows["score"][i])
             cell = observed.setdefault(key, [0, 0])
             cell[0] += int(rows["trials"][i]) * int(rows["enrol_group"][i] == place)
             cell[1] += int(rows["trials"][i])
@@ -786,7 +786,7 @@ def test_metadata_that_are_not_what_they_should_be_are_a_sentence(small, tmp_pat
 @pytest.mark.parametrize(
     ("column", "value"),
     [
-        ("layout", 9), ("stratum", 7), ("enrol_group", 2), ("test_group", -2), ("failed", 3),
+        ("layout", 9), ("stratum", 7), ("trial_class", 3), ("enrol_group", 2), ("test_group", -2), ("failed", 3),
         ("trials", 0), ("trials", -5), ("trials", 1 << 60), ("accepted", 2),
         ("score", float("nan")), ("timed", 1), ("threshold", 0.5), ("trials", 7),
     ],
@@ -835,7 +835,9 @@ def test_rows_that_were_taken_out_or_doubled_are_noticed(tmp_path, change):
     }
     path = tmp_path / "a.counts"
     pv.count(trials, speakers=people, by="sex", withhold=0).save(path)
-    _, header, _ = read_columns(path, SCORE_COUNTS)
-    path.write_bytes(file_bytes(SCORE_COUNTS, change(pl.read_parquet(path)).to_dict(), header))
+    _, header, columns = read_columns(path, SCORE_COUNTS)
+    rows = change(pl.DataFrame(dict(columns)))
+    columns = {name: rows[name].to_numpy() for name in rows.columns}
+    path.write_bytes(file_bytes(SCORE_COUNTS, columns, header))
     with pytest.raises(DataError, match=r"its rows are of \d+ trials, not of 80"):
         pv.audit(path)

@@ -148,9 +148,9 @@ def test_names_of_0_2_0_are_not_added_to_those_of_now(tiny, files, tmp_path):
 
 @pytest.mark.parametrize("kind", COLUMN_TYPES)
 def test_a_later_version_is_refused_by_name(files, kind, tmp_path):
-    odd = written_again(files[kind], tmp_path, **{KEY: "3"})
+    odd = written_again(files[kind], tmp_path, **{KEY: "4"})
     sentence = (
-        rf"^{odd.name}: contains {WORDS[kind]} of version '3', but .* reads '1' and '2'; update"
+        rf"^{odd.name}: contains {WORDS[kind]} of version '4', but .* reads '1', '2' and '3'; update"
     )
     with pytest.raises(DataError, match=sentence):
         read_header(odd, kind)

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.bias import ReferenceRatios
-    from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.operating_points import LocatedPoint
     from parivox.auditing.options import Options
     from parivox.auditing.schema import TableBuilder
     from parivox.core.counts import FloatArray, IntArray
     from parivox.data.grouping import Grouping
+    from parivox.data.speaker_counts import SpeakerCounts
     from parivox.data.trial_set import TrialSet
 
 UNKNOWN_ATTACK = "unknown attack"
@@ -51,6 +51,8 @@ class GroupAttacks(NamedTuple):
     speakers_of_groups: IntArray  # [group]
     errors_of_attacks: Mapping[str, ErrorsBySpeaker] = MappingProxyType({})
     """Spoof accepts of the groups by claimed speaker, of each attack that has a limit."""
+    are_blocks: bool = False
+    """Whether blocks of speakers stand for the claimed speakers."""
 
     @property
     def known_attacks(self) -> AttackCounts:
@@ -60,7 +62,7 @@ class GroupAttacks(NamedTuple):
 
 
 def count_attacks(
-    trials: TrialSet | TrialCounts,
+    trials: TrialSet | SpeakerCounts,
     groupings: Sequence[Grouping],
     located_points: Sequence[LocatedPoint],
     within: Sequence[Grouping] = (),
@@ -69,10 +71,12 @@ def count_attacks(
     """Return spoof trials by attack of the groups of each grouping, and of all trials.
 
     By the names of the grouping, ``all`` for all trials, and of the stratum. Empty if no attack is
-    known. `limited_attacks` are counted by claimed speaker, too.
+    known. `limited_attacks` are counted by claimed speaker, too. In speaker counts of blocks, each
+    block stands for a speaker.
     """
     if not trials.attacks:
         return {}
+    groupings, within = trials.unit_groupings(groupings), trials.unit_groupings(within)
     layouts = [Layout(None, "", None)]
     for strata in (None, *within):
         layouts += [Layout(grouping, "enrol", strata) for grouping in groupings]
@@ -124,7 +128,7 @@ def count_attacks(
             summed = _SpeakerSums.total(chunk_sums)
             errors_of_attacks = {
                 trials.attacks[i]: summed.errors_of_attack(
-                    i, (layout.n_cells, n_attacks, n_speakers)
+                    i, (layout.n_cells, n_attacks, n_speakers), trials.are_blocks
                 )
                 for i in limited
             }
@@ -142,6 +146,7 @@ def count_attacks(
                     )
                     for attack_name, errors_by_speaker in errors_of_attacks.items()
                 },
+                trials.are_blocks,
             )
     return attacks_by_cells
 
@@ -172,7 +177,9 @@ class _SpeakerSums(NamedTuple):
         )
         return cls(code, n_trials, errors)
 
-    def errors_of_attack(self, attack: int, shape: tuple[int, int, int]) -> ErrorsBySpeaker:
+    def errors_of_attack(
+        self, attack: int, shape: tuple[int, int, int], in_blocks: bool
+    ) -> ErrorsBySpeaker:
         """Return the errors of one attack, with cells, attacks and speakers of this shape."""
         n_cells, n_attacks, n_speakers = shape
         entry, speaker = np.divmod(self.code, n_speakers)
@@ -184,6 +191,7 @@ class _SpeakerSums(NamedTuple):
             self.errors[:, is_of_attack],
             self.trials[:, is_of_attack],
             n_cells,
+            in_blocks,
         )
 
 
@@ -304,7 +312,7 @@ def add_attack_rows(
             attack=[*group_attacks.attacks, ""] * n_groups,
             errors=None if located.reason else errors.T.ravel(),
             trials=trials.T.ravel(),
-            speakers=speakers.T.ravel(),
+            speakers=None if group_attacks.are_blocks else speakers.T.ravel(),
             share=_with_total(counts.shares, np.ones(n_groups)).T.ravel(),
             reference=reference,
             **{name: column.T.ravel() for name, column in rates.items()},

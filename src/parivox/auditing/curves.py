@@ -110,10 +110,10 @@ def step_thresholds(
     )
     point_indices = np.minimum(point_indices, curve.thresholds.size - 1)
     indices_by_rate = []
-    for errors, n_trials, sign in (
-        (curve.fp, int(all_trials.n_nontarget), 1),
-        (-curve.fn, int(all_trials.n_target), -1),
-    ):
+    rates = [(curve.fp, int(all_trials.n_nontarget), 1), (-curve.fn, int(all_trials.n_target), -1)]
+    if curve.spoof_accepts is not None:
+        rates.append((curve.spoof_accepts, int(all_trials.n_spoof), 1))
+    for errors, n_trials, sign in rates:
         if n_trials:
             rates_around_points = np.abs(errors[point_indices])[:, None] * factors_around_points
             error_counts = np.concatenate((grid * n_trials, rates_around_points.ravel()))

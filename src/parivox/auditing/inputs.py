@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from parivox.core.counts import SPOOF
 from parivox.data.columns import ALIASES, plain_name
 from parivox.data.counts_file import holds_counts, holds_speaker_counts, is_cut_off
 from parivox.data.formats import are_paths
@@ -446,7 +447,9 @@ def read_grouped_counts(named_files: NamedFiles, options: AuditOptions) -> Group
     with stage("reading the counts"):
         trial_sets = read_counts_files(named_files)
     first_counts = trial_sets[0]
-    reading_options = {"orientation": None, "conflicts": "error"}
+    # those of development scores
+    takes_spoof = any(counts.n_classes > SPOOF for counts in trial_sets)
+    reading_options = {"orientation": None, "conflicts": "error", "takes_spoof": takes_spoof}
     if options.speakers is None:
         return GroupedTrials(
             trial_sets,

@@ -8,6 +8,7 @@ from parivox.auditing.cell_counts import count_cells
 from parivox.auditing.data_table import POINT_WARNINGS
 from parivox.auditing.missing_scores import MISSING_SCORES
 from parivox.auditing.system import check_decisions, check_polarity
+from parivox.core.counts import NONTARGET, SPOOF, TARGET
 from parivox.data.inspection import inspect_files
 from parivox.data.inspection.findings import CountsFindings, FileFindings, LabelFindings
 from parivox.data.source_bytes import file_stem, with_reading_options
@@ -119,18 +120,19 @@ class _AuditChecks:
         except DataError as error:
             return FileFindings(name, "counts", "parquet", problems=(str(error),))
         is_first_block = counts.columns["layout"] == 0  # each block holds every trial
-        n_trials, target, failed = (
-            counts.columns[column][is_first_block] for column in ("trials", "target", "failed")
+        n_trials, trial_class, failed = (
+            counts.columns[column][is_first_block] for column in ("trials", "trial_class", "failed")
         )
-        n_target, n_nontarget = (
-            int(n_trials[(failed == 0) & is_of_class].sum()) for is_of_class in (target, ~target)
+        n_target, n_nontarget, n_spoof = (
+            int(n_trials[(failed == 0) & (trial_class == class_code)].sum())
+            for class_code in (TARGET, NONTARGET, SPOOF)
         )
         return FileFindings(
             name,
             "counts",
             "parquet",
             rows=len(counts.rows),
-            labels=LabelFindings(n_target, n_nontarget),
+            labels=LabelFindings(n_target, n_nontarget, spoof=n_spoof),
             counted=_inspected_counts(counts, int(n_trials[failed > 0].sum())),
         )
 

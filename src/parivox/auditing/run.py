@@ -349,8 +349,9 @@ def _add_data_rows(data_table: TableBuilder, system: System, inputs: GroupedTria
     )
     groupings = [*inputs.groupings, *inputs.within]
     add_data_warnings(data_table, trials, groupings, counts.all_counts, system.development, options)
-    if trials.whole_list is not None:
-        add_warnings(data_table, trials, spoof_warnings(trials.whole_list, system.attacks))
+    if trials.attack_source is not None:
+        oddities = spoof_warnings(trials.attack_source, trials.identified, system.attacks)
+        add_warnings(data_table, trials, oddities)
         if trials.is_scored:
             add_warnings(data_table, trials, share_warnings(counts.group_counts))
     if trials.identified is not None and trials.identified.first_stage_threshold is not None:

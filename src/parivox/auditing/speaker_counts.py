@@ -58,13 +58,6 @@ def count_by_speaker(
     ConfigError
         If there are too many thresholds, or more combinations of groups than can be numbered.
     """
-    if trials.n_spoof:
-        msg = (
-            f"{trials.name}: has spoof trials ({trials.n_spoof:,}), and too many trials or "
-            "speakers to fit in memory"
-        )
-        hint = "audit part of the list"
-        raise ConfigError(msg, hint)
     speakers = trials.speaker_table
     assert speakers is not None
     unit_of_speaker = np.arange(len(speakers.ids), dtype=np.int32) if block is None else block
@@ -82,18 +75,22 @@ def count_by_speaker(
         )
         hint = f"give at most {MAX_THRESHOLDS} thresholds, and fewer groupings"
         raise ConfigError(msg, hint)
-    sums, failed = (SpeakerCountSums(n_units, groupings, thresholds.size) for _ in range(2))
+    sums, failed = (
+        SpeakerCountSums(n_units, groupings, thresholds.size, len(trials.attacks)) for _ in range(2)
+    )
     steps = EdgeSearch(thresholds)
     layouts = [Layout(grouping, "both", None) for grouping in trial_groupings]
     for partition in place_trials(trials, layouts, failed=stages, scored=scored):
-        partition_trials = partition.trials
+        partition_trials = partition.trials.by_claim()
         side = np.broadcast_to(np.int64(0), len(partition_trials))
         for grouping, size in zip(trial_groupings, sizes, strict=True):
             for group in partition.groups_of_sides(grouping):
                 side = side * size + group + 1
         accepted = np.broadcast_to(np.int8(-1), len(partition_trials))
+        no_attack = np.broadcast_to(np.int32(-1), len(partition_trials))
         rows = {
-            "target": partition_trials.target,
+            "trial_class": partition_trials.trial_class,
+            "attack": partition_trials.extra_columns.get("attack", no_attack),
             "enrol_unit": unit_of_utterance.take(partition_trials.enrol),
             "test_unit": unit_of_utterance.take(partition_trials.test),
             "side_groups": side,
@@ -130,6 +127,7 @@ def count_by_speaker(
         (trials.content_sha256,),
         sums.total(),
         failed_rows if failed_rows["trials"].size else None,
+        attacks=trials.attacks,
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from parivox.auditing.attacks import UNKNOWN_ATTACK
 from parivox.core.cluster_errors import safe_divide
+from parivox.core.counts import SPOOF
 from parivox.data.value_warnings import DataWarning
 from parivox.facts import fact
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.attacks import GroupAttacks
     from parivox.auditing.cell_counts import GroupCounts
+    from parivox.data.speaker_counts import SpeakerCounts
     from parivox.data.trial_set import TrialSet
 
 _MIN_CLAIMED_SPEAKERS = 5
@@ -27,14 +29,18 @@ MAX_SHARE_DIFFERENCE = 0.02
 
 
 def spoof_warnings(
-    trials: TrialSet, attacks: Mapping[tuple[str, str], GroupAttacks]
+    trials: TrialSet | SpeakerCounts,
+    identified: TrialSet | None,
+    attacks: Mapping[tuple[str, str], GroupAttacks],
 ) -> Iterator[DataWarning]:
     """Yield what is odd about spoof trials.
 
     Parameters
     ----------
     trials
-        All trials of a list.
+        All trials of a list, or speaker counts of them.
+    identified
+        The same with their recordings; None where these are not known.
     attacks
         Spoof trials by attack of each grouping and stratum; empty if no attack is known.
 
@@ -42,35 +48,46 @@ def spoof_warnings(
     ------
     DataWarning
     """
-    if not trials.n_spoof:
+    if trials.n_classes == SPOOF:
         return
     n_speakers = int(trials.utterance_speaker.max(initial=-1)) + 1
     is_claimed, is_target_speaker = np.zeros((2, n_speakers), dtype=np.bool_)
     n_without_attack = 0
-    claim_codes = []
-    for partition in trials.partitions():
+    for partition, _ in trials.partitions_by_layout(()):
         valid_trials = partition.without_conflicts()
         speaker = trials.utterance_speaker.take(valid_trials.enrol)
         is_target_speaker[speaker[valid_trials.target]] = True
-        claimed_speakers = speaker[valid_trials.spoof]
-        is_claimed[claimed_speakers] = True
-        recordings = valid_trials.test[valid_trials.spoof].astype(np.int64)
-        claim_codes.append(recordings * n_speakers + claimed_speakers)
-        if "attack" in valid_trials.extra_columns:
-            attack_codes = valid_trials.extra_columns["attack"][valid_trials.spoof]
-            n_without_attack += int((attack_codes < 0).sum())
-        else:
-            n_without_attack += claimed_speakers.size
+        spoof_trials = valid_trials.take(valid_trials.spoof)
+        is_claimed[trials.utterance_speaker.take(spoof_trials.enrol)] = True
+        columns = spoof_trials.extra_columns
+        n_each = columns.get("count", np.ones(len(spoof_trials), dtype=np.int64))
+        lacks_attack = columns["attack"] < 0 if "attack" in columns else n_each > 0
+        n_without_attack += int(n_each[lacks_attack].sum())
     if n_without_attack:
         yield DataWarning("spoof_trials_without_attack", n_without_attack)
-    if n_without_target := int((is_claimed & ~is_target_speaker).sum()):
+    n_without_target = int((is_claimed & ~is_target_speaker).sum())
+    if n_without_target and not trials.are_blocks:
         note = "claimed_speakers_may_be_other_people"
         yield DataWarning("claimed_speakers_without_target_trials", n_without_target, note)
-    claims = np.unique(np.concatenate(claim_codes)) // n_speakers
-    if n_shared := int((np.unique(claims, return_counts=True)[1] > 1).sum()):
+    n_shared = 0 if identified is None else _n_recordings_of_several_claims(identified)
+    if n_shared:
         yield DataWarning("spoofed_recordings_of_several_claims", n_shared, "claims_are_dependent")
     if attacks:
         yield from _attack_warnings(attacks)
+
+
+def _n_recordings_of_several_claims(trials: TrialSet) -> int:
+    """Return the number of recordings in spoof trials of several claimed speakers."""
+    n_speakers = int(trials.utterance_speaker.max(initial=-1)) + 1
+    claim_codes = []
+    for partition in trials.partitions():
+        valid_trials = partition.without_conflicts()
+        spoof_trials = valid_trials.take(valid_trials.spoof)
+        claimed_speakers = trials.utterance_speaker.take(spoof_trials.enrol)
+        codes = spoof_trials.test.astype(np.int64) * n_speakers + claimed_speakers
+        claim_codes.append(np.unique(codes))
+    recordings = np.unique(np.concatenate(claim_codes)) // n_speakers
+    return int((np.unique(recordings, return_counts=True)[1] > 1).sum())
 
 
 def share_warnings(group_counts: Sequence[GroupCounts]) -> Iterator[DataWarning]:
@@ -108,6 +125,8 @@ def _attack_warnings(attacks: Mapping[tuple[str, str], GroupAttacks]) -> Iterato
         )
         if n_speakers < _MIN_CLAIMED_SPEAKERS and attack != UNKNOWN_ATTACK
     ]
+    if all_attacks.are_blocks:  # of more speakers each
+        rare_attacks = []
     if rare_attacks:
         note = fact("attacks_named", attacks=rare_attacks)
         yield DataWarning(

@@ -103,12 +103,17 @@ class System:
     @cached_property
     def attacks(self) -> dict[tuple[str, str], GroupAttacks]:
         """Spoof trials by attack, by grouping and stratum; empty if no attack is known."""
+        attack_source = self.trials.attack_source
+        if attack_source is None:
+            return {}
         groupings, within = self.design.groupings, self.design.within
         limits = attack_limits(self.design.options.limits, groupings)
         limited_attacks = dict.fromkeys(
-            limit.group for limit in limits if limit.group in self.trials.attacks
+            limit.group for limit in limits if limit.group in attack_source.attacks
         )
-        return count_attacks(self.trials, groupings, self.points.located, within, limited_attacks)
+        return count_attacks(
+            attack_source, groupings, self.points.located, within, limited_attacks
+        )
 
     @property
     def primary(self) -> dict[str, str | None]:

@@ -152,7 +152,9 @@ def speaker_counts_source(
 
     def has_room(thresholds: FloatArray, units: Units) -> bool:
         n_units = units.n_in_use(trials.speakers_in_use)
-        return expected_rows(all_counts, thresholds, n_units, group_numbers) <= MAX_COUNT_ROWS
+        n_attacks = len(trials.attacks) + 1  # and the unknown one
+        n_rows = expected_rows(all_counts, thresholds, n_units, group_numbers, n_attacks)
+        return n_rows <= MAX_COUNT_ROWS
 
     if curve_units is units:
         thresholds = speaker_count_steps(
@@ -177,21 +179,24 @@ def speaker_counts_source(
 
 
 def expected_rows(
-    all_counts: Counts, thresholds: FloatArray, n_units: int, group_numbers: Sequence[int]
+    all_counts: Counts,
+    thresholds: FloatArray,
+    n_units: int,
+    group_numbers: Sequence[int],
+    n_attacks: int = 1,
 ) -> float:
     """Return the rows of speaker counts, were scores and sides independent of who is compared.
 
     `group_numbers` are the numbers of groups that a recording or trial may be in, by several
-    groupings.
+    groupings, and `n_attacks` the attacks that a spoof trial may be of.
     """
     n_sides = float(np.prod([float(n_groups) ** 2 for n_groups in group_numbers]))
     step_ends = np.searchsorted(all_counts.values, thresholds)
     n_rows = 0.0
-    for trials, n_pairs in (
-        (all_counts.target, n_units),
-        (all_counts.nontarget, n_units * (n_units - 1)),
-    ):
-        n_codes = n_pairs * n_sides
+    # the claimed speaker tells both sides of a spoof trial
+    n_spoof_codes = n_units * n_attacks * n_sides**0.5
+    codes_by_class = (n_units * (n_units - 1) * n_sides, n_units * n_sides, n_spoof_codes)
+    for trials, n_codes in zip(all_counts.by_class, codes_by_class, strict=False):
         trials_per_step = np.diff(np.concatenate(([0], np.cumsum(trials)))[[0, *step_ends, -1]])
         # Expected number of codes that at least one of so many trials has, at random.
         n_rows += n_codes * -np.expm1(-trials_per_step / max(n_codes, 1.0)).sum()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from parivox.core.counts import EdgeSearch, ScoreGrid
+from parivox.core.counts import SPOOF, EdgeSearch, ScoreGrid
 from parivox.core.key_sums import collapse_constant, needs_adding_up, sum_rows
 from parivox.data.counts_file import (
     COLUMN_DTYPES,
@@ -170,6 +170,7 @@ def check_rows(rows: CountRows, name: str) -> None:
         "a score that is not a number": (
             np.isnan(collapse_constant(columns["score"])) == is_failed
         ).all(),
+        "trials of no known class": lies_between(columns["trial_class"], 0, SPOOF),
         "a failure of no known kind": lies_between(columns["failed"], 0, 2),
         "a decision of no known kind": lies_between(columns["accepted"], -1, 1),
         "a count below 1": lies_between(columns["trials"], 1, MAX_TRIALS),

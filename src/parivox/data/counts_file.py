@@ -1,4 +1,4 @@
-"""Counts of trials as a file, version 2: Parquet rows without ids, and a header of what they are.
+"""Counts of trials as a file: Parquet rows without ids, and a header of what they are.
 
 One format for two kinds. Rows of *score counts* say how many trials have the same groups on both
 sides, class, score (or lower edge of its bin), decision, threshold and failure. Rows of *speaker
@@ -10,7 +10,11 @@ speakers: speaker counts are personal data, and not for others.
 The header is JSON in the metadata of the Parquet file, under one key. It names the version and the
 kind first of all, and contains the hash of the file, taken with 64 zeros in its own place.
 ``counts.schema.json`` describes it; docs/counts.md#the-file-format has both. Files of version 1 are
-read in the words of this one (`parivox.data.counts_file_v1`).
+read in the words of version 2 (`parivox.data.counts_file_v1`).
+
+Files of target and nontarget trials alone are of version 2. Those with spoof trials, which only
+shards of an audit make, are of version 3: rows have the class in place of `target`, and in speaker
+counts the attack. In memory, rows have the columns of version 3 whatever the file.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import polars as pl
 
+from parivox.core.counts import NONTARGET, TARGET
 from parivox.data import counts_file_v1
 from parivox.data.formats.dataframes import (
     UndecodedTable,
@@ -50,6 +55,9 @@ NamedFiles: TypeAlias = "list[tuple[tuple[str, str] | None, str | os.PathLike[st
 KEY = "parivox_counts"
 """Under this key the metadata of a Parquet file contain the header."""
 VERSION = "2"
+"""Of files without spoof trials."""
+SPOOF_VERSION = "3"
+"""Of files with spoof trials, which releases that read version 2 alone would miscount."""
 SCORE_COUNTS, SPEAKER_COUNTS = "score counts", "speaker counts"
 """The kinds of files."""
 _MAGIC = b"PAR1"
@@ -67,7 +75,7 @@ COLUMN_TYPES: dict[str, dict[str, type[pl.DataType]]] = {
         "layout": pl.Int32,
         "stratum": pl.Int32,
         **dict.fromkeys(SIDE_COLUMNS, pl.Int32),
-        "target": pl.Boolean,
+        "trial_class": pl.Int8,
         "failed": pl.Int8,
         "score": pl.Float64,
         "accepted": pl.Int8,
@@ -75,7 +83,8 @@ COLUMN_TYPES: dict[str, dict[str, type[pl.DataType]]] = {
         **_SUM_TYPES,
     },
     SPEAKER_COUNTS: {
-        "target": pl.Boolean,
+        "trial_class": pl.Int8,
+        "attack": pl.Int32,
         "enrol_unit": pl.Int32,
         "test_unit": pl.Int32,
         "side_groups": pl.Int64,
@@ -85,6 +94,17 @@ COLUMN_TYPES: dict[str, dict[str, type[pl.DataType]]] = {
     },
 }
 """Columns of the rows of each kind, those that are summed last."""
+_COLUMN_TYPES_OF_TWO_CLASSES: dict[str, dict[str, type[pl.DataType]]] = {
+    kind: {
+        "target" if name == "trial_class" else name: (
+            pl.Boolean if name == "trial_class" else column_type
+        )
+        for name, column_type in types.items()
+        if name != "attack"
+    }
+    for kind, types in COLUMN_TYPES.items()
+}
+"""Those of files of version 2."""
 SUM_COLUMNS = tuple(_SUM_TYPES)
 """Columns of score counts that are summed."""
 NULLABLE_COLUMNS = ("score", "threshold")
@@ -194,7 +214,8 @@ def read_columns(
     file = io.BytesIO(engine_source) if isinstance(engine_source, bytes) else engine_source
     header, version = _read_header(file, content.name, kind)
     frame = binary_frame(content, "parquet")
-    types = COLUMN_TYPES[kind]
+    types = (COLUMN_TYPES if version == SPOOF_VERSION else _COLUMN_TYPES_OF_TWO_CLASSES)[kind]
+    names = list(types)
     if version == counts_file_v1.VERSION:
         old_names = (
             counts_file_v1.SCORE_COUNTS_NAMES
@@ -204,11 +225,22 @@ def read_columns(
         types = {old_names.get(name, name): column_type for name, column_type in types.items()}
     if dict(frame.schema) != types:
         raise damaged_file_error(content.name, f"its columns are {', '.join(frame.columns)}", kind)
-    frame.columns = list(COLUMN_TYPES[kind])
-    if version == VERSION or kind == SPEAKER_COUNTS:
+    frame.columns = names
+    if version != counts_file_v1.VERSION or kind == SPEAKER_COUNTS:
         _check_seal(content, header, kind)
     _check_cells(frame, content.name, kind)
+    if version != SPOOF_VERSION:
+        frame = _with_classes(frame, kind)
     return content, header, _compact_columns(frame)
+
+
+def _with_classes(frame: pl.DataFrame, kind: str) -> pl.DataFrame:
+    """Return the rows of a file of two classes with the columns of three: no row has an attack."""
+    trial_class = pl.when("target").then(TARGET).otherwise(NONTARGET).alias("trial_class")
+    columns = frame.with_columns(trial_class, pl.lit(-1).alias("attack"))
+    return columns.select(
+        pl.col(name).cast(column_type) for name, column_type in COLUMN_TYPES[kind].items()
+    )
 
 
 def _read_header(file: Path | io.BytesIO, name: str, kind: str) -> tuple[dict[str, Any], str]:
@@ -225,11 +257,11 @@ def _read_header(file: Path | io.BytesIO, name: str, kind: str) -> tuple[dict[st
         raise damaged_file_error(name, "its metadata are not an object", kind)
     version = header.get(keys[0])
     is_first_version = version == counts_file_v1.VERSION
-    if not is_first_version and (version != VERSION or keys[0] != KEY):
+    if not is_first_version and (version not in {VERSION, SPOOF_VERSION} or keys[0] != KEY):
         noun, _, remedy = _FILE_WORDS[kind]
         msg = (
             f"{name}: contains {noun} of version {version!r}, but this Parivox reads "
-            f"{counts_file_v1.VERSION!r} and {VERSION!r}"
+            f"{counts_file_v1.VERSION!r}, {VERSION!r} and {SPOOF_VERSION!r}"
         )
         hint = f"update Parivox, or {remedy}"
         raise DataError(msg, hint)
@@ -239,7 +271,7 @@ def _read_header(file: Path | io.BytesIO, name: str, kind: str) -> tuple[dict[st
         held = header.get("kind") if not is_first_version else _kind_of_metadata(metadata)
         raise damaged_file_error(name, f"it contains {str(held)[:40]!r}", kind)
     if not is_first_version:
-        return header, VERSION
+        return header, version
     upgraded_header = (
         counts_file_v1.score_counts_header
         if kind == SCORE_COUNTS
@@ -305,11 +337,13 @@ def file_bytes(kind: str, columns: Mapping[str, NDArray[Any]], header: Mapping[s
 
     It is quickly read: its rows are one group, so that no column is copied.
     """
-    frame = pl.DataFrame(
-        [pl.Series(name, columns[name], dtype) for name, dtype in COLUMN_TYPES[kind].items()]
-    )
+    version, types = SPOOF_VERSION, COLUMN_TYPES[kind]
+    if not holds_spoof_trials(columns):
+        version, types = VERSION, _COLUMN_TYPES_OF_TWO_CLASSES[kind]
+        columns = {**columns, "target": columns["trial_class"] == TARGET}
+    frame = pl.DataFrame([pl.Series(name, columns[name], dtype) for name, dtype in types.items()])
     nullable = [name for name in NULLABLE_COLUMNS if name in frame.columns]
-    full_header = {**header, KEY: VERSION, "kind": kind, "sha256": _UNSEALED}
+    full_header = {**header, KEY: version, "kind": kind, "sha256": _UNSEALED}
     header_text = json.dumps(full_header, ensure_ascii=False, allow_nan=False, sort_keys=True)
     file = io.BytesIO()
     frame.with_columns(pl.col(nullable).fill_nan(None)).write_parquet(
@@ -323,6 +357,11 @@ def file_bytes(kind: str, columns: Mapping[str, NDArray[Any]], header: Mapping[s
     start = file.getvalue().rfind(_SEAL_FIELD + _UNSEALED.encode()) + len(_SEAL_FIELD)
     payload[start : start + len(seal)] = seal
     return bytes(payload)
+
+
+def holds_spoof_trials(columns: Mapping[str, NDArray[Any]]) -> bool:
+    """Whether rows of counts have spoof trials."""
+    return bool(columns["trial_class"].max(initial=TARGET) > TARGET)
 
 
 def check_output(path: str | os.PathLike[str], *, kind: str = SCORE_COUNTS) -> Path:

@@ -20,13 +20,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
+from parivox.core.counts import SPOOF
 from parivox.core.key_sums import MAX_KEY_BITS, KeySums, RowCodec, needs_adding_up, sum_rows
+from parivox.data.attributes import sorted_values
 from parivox.data.counts_file import (
     COLUMN_DTYPES,
     MAX_TRIALS,
     SPEAKER_COUNTS,
     damaged_file_error,
     file_bytes,
+    holds_spoof_trials,
     read_columns,
     read_header,
     write_over,
@@ -70,7 +73,7 @@ MAX_SIDE_COMBINATIONS = 1 << 62
 
 @frozen
 class SpeakerCounts:
-    """Trials by class, units of both sides, groups, step and decision.
+    """Trials by class, attack, units of both sides, groups, step and decision.
 
     Members are speakers, by their number in the table of speakers, or blocks of them.
     """
@@ -84,7 +87,8 @@ class SpeakerCounts:
     are_blocks: bool  # whether units are blocks of speakers
     speakers_sha256: str  # hash of the table of speakers
     sources: tuple[str, ...]  # hashes of the trials, rising
-    # ``target``; ``enrol_unit`` and ``test_unit``, of whom one more stands for unknown test
+    # ``trial_class``; ``attack`` of spoof trials, an index into the names, -1 for none;
+    # ``enrol_unit`` and ``test_unit``, of whom one more stands for unknown test
     # speakers; ``side_groups``; `step`, in [0, thresholds]; ``accepted``, 1, 0, or -1 where no
     # decision is known; `trials`, their number. Each combination once, in rising order.
     columns: Mapping[str, NDArray[Any]]
@@ -98,6 +102,7 @@ class SpeakerCounts:
     kdf: str = ""
     min_speakers: int = 1
     name: str = "speaker counts"  # the file, for messages
+    attacks: tuple[str, ...] = ()  # names that the column ``attack`` counts in
 
     def __len__(self) -> int:
         return int(self.columns["trials"].size)
@@ -127,7 +132,10 @@ class SpeakerCounts:
         checked_counts, row_sums = (
             [],
             SpeakerCountSums(
-                reference.is_unit_used.size, reference.groupings, reference.thresholds.size
+                reference.is_unit_used.size,
+                reference.groupings,
+                reference.thresholds.size,
+                len(reference.attacks),
             ),
         )
         for counts in chain([reference], several_counts):
@@ -170,7 +178,17 @@ class SpeakerCounts:
             "thresholds": self.thresholds.tolist(),
             "speakers": (self.is_unit_used.size, self.are_blocks, self.speakers_sha256),
             "groups": groups,
+            "attacks": self.attacks,
         }
+
+    def with_attacks(self, attacks: Sequence[str]) -> SpeakerCounts:
+        """The same with the attacks of all that are to be added up."""
+        new_codes = np.array([*map(attacks.index, self.attacks), -1], dtype=np.int32)
+        return replace(
+            self,
+            attacks=tuple(attacks),
+            columns={**self.columns, "attack": new_codes[self.columns["attack"]]},
+        )
 
     def with_groupings(self, groupings: Sequence[Grouping]) -> SpeakerCounts:
         """The same by groupings whose groups are those of all that are to be added up.
@@ -260,7 +278,9 @@ class SpeakerCounts:
             rows[side] = positions_with_unknown[rows[side]]
         step = np.searchsorted(thresholds, self.edges[rows["step"]], side="right")
         rows["step"] = step.astype(np.uint16)
-        row_sums = SpeakerCountSums(old_positions.size, groupings, thresholds.size)
+        row_sums = SpeakerCountSums(
+            old_positions.size, groupings, thresholds.size, len(self.attacks)
+        )
         row_sums.add(rows)
         return replace(
             self,
@@ -312,7 +332,11 @@ class SpeakerCounts:
     # what is asked of trials: rows are trials that weigh their number
 
     fits_in_memory: ClassVar[bool] = True
-    n_classes: ClassVar[int] = 2
+
+    @cached_property
+    def n_classes(self) -> int:
+        """Classes of trials: target and nontarget trials and, where there are any, spoof trials."""
+        return SPOOF + 1 if holds_spoof_trials(self.columns) else SPOOF
 
     @property
     def units(self) -> Units:
@@ -440,6 +464,8 @@ class SpeakerCounts:
                 {"code": code, "values": values} for code, values in self.disclosures()
             ],
         }
+        if holds_spoof_trials(self.columns):
+            header["attacks"] = [*self.attacks]
         write_over(path, file_bytes(SPEAKER_COUNTS, self.columns, header))
 
     write = renamed_attribute("SpeakerCounts.write", "save")
@@ -480,10 +506,27 @@ class SpeakerCounts:
                 kdf=checked_text(header["kdf"]),
                 min_speakers=checked_count(header["min_speakers"]),
                 name=Path(path).name,
+                attacks=checked_texts(header.get("attacks", [])),
             )
             is_consistent = counts.n_trials == header["trials"] and _rows_fit(counts)
             require(is_consistent, "rows of other members")
         return counts
+
+
+def read_attacks(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
+    """Names of all attacks of several files of speaker counts, in order.
+
+    Raises
+    ------
+    DataError
+        As `SpeakerCounts.read` does.
+    """
+    attacks: set[str] = set()
+    for path in paths:
+        header = read_header(path, SPEAKER_COUNTS)
+        with _checked(path):
+            attacks.update(checked_texts(header.get("attacks", [])))
+    return sorted_values(attacks)
 
 
 def read_sources(path: str | os.PathLike[str]) -> tuple[str, ...]:
@@ -514,13 +557,14 @@ def _as_trials(rows: Mapping[str, NDArray[Any]], score: FloatArray) -> Trials:
         "count": rows["trials"],
         "accepted": rows["accepted"],
         "side": rows["side_groups"],
+        "attack": rows["attack"],
     }
     extra_columns["failed"] = rows["step"]
     no_conflict = np.zeros(score.size, dtype=np.bool_)
     return Trials(
         rows["enrol_unit"],
         rows["test_unit"],
-        rows["target"].astype(np.int8),
+        rows["trial_class"],
         score,
         no_conflict,
         extra_columns,
@@ -619,11 +663,21 @@ def _joined_grouping(several_counts: Sequence[SpeakerCounts], index: int) -> Gro
 class SpeakerCountSums:
     """Rows of tables that come in turn, added up; a row that does not say so is of one trial."""
 
-    def __init__(self, n_units: int, groupings: Sequence[Grouping], n_thresholds: int) -> None:
-        steps = max(n_thresholds, ACQUIRE, ENROL)  # of those that failed, stages
-        maxima = (1, n_units - 1, n_units, n_side_combinations(groupings) - 1, steps)
-        ranges = {name: (0, n) for name, n in zip(_KEY_COLUMNS[:-1], maxima, strict=True)}
-        self.codec = RowCodec({**ranges, "accepted": (-1, 1)})
+    def __init__(
+        self, n_units: int, groupings: Sequence[Grouping], n_thresholds: int, n_attacks: int = 0
+    ) -> None:
+        self.codec = RowCodec(
+            {
+                "trial_class": (0, SPOOF),
+                "attack": (-1, n_attacks - 1),
+                "enrol_unit": (0, n_units - 1),
+                "test_unit": (0, n_units),
+                "side_groups": (0, n_side_combinations(groupings) - 1),
+                # of those that failed, stages
+                "step": (0, max(n_thresholds, ACQUIRE, ENROL)),
+                "accepted": (-1, 1),
+            }
+        )
         self.sums = KeySums()
         self.tables: list[Mapping[str, NDArray[Any]]] = []  # rows too wide for one number
 
@@ -632,7 +686,7 @@ class SpeakerCountSums:
         if self.codec.width <= MAX_KEY_BITS:
             self.sums.add(self.codec.encode(rows), rows.get("trials"))
             return
-        one_trial_each = np.broadcast_to(np.int64(1), rows["target"].size)
+        one_trial_each = np.broadcast_to(np.int64(1), rows["trial_class"].size)
         self.tables.append({"trials": one_trial_each, **rows})
         if needs_adding_up([table["trials"].size for table in self.tables]):
             self.tables = [sum_rows(self.tables, _KEY_COLUMNS)]
@@ -657,6 +711,8 @@ def _rows_fit(speaker_counts: SpeakerCounts) -> bool:
     """Whether all that the rows name is there."""
     rows, n_units = speaker_counts.columns, speaker_counts.is_unit_used.size
     limits = {
+        "trial_class": (0, SPOOF),
+        "attack": (-1, len(speaker_counts.attacks) - 1),
         "enrol_unit": (0, n_units - 1),
         "test_unit": (0, n_units),
         "side_groups": (0, n_side_combinations(speaker_counts.groupings) - 1),

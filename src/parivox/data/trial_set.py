@@ -217,6 +217,7 @@ class TrialSet:
     participants: ClassVar[None] = None  # to be counted from the ids
     bins = Bins()  # each score is one of its own
     edges: ClassVar[NDArray[np.float64] | None] = None  # lower edges of bins of scores: none
+    are_blocks: ClassVar[bool] = False  # recordings are of speakers
     has_times = True  # each trial's own, where seconds are told
 
     @property
@@ -265,6 +266,11 @@ class TrialSet:
     def error_source(self) -> Any:
         """What errors by speaker are counted from: as `score_source`."""
         return self if self.shard_sum is None else self.shard_sum.speaker_source
+
+    @property
+    def attack_source(self) -> TrialSet:
+        """What spoof accepts by attack are counted from: these trials themselves."""
+        return self
 
     @property
     def speaker_ids(self) -> Sequence[str] | None:

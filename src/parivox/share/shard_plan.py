@@ -438,7 +438,9 @@ def gather_trials(
     count_options, groups_file = apply_groups_file(plan.count_options())
     with reading_files_as(count_options.encoding, count_options.quotes, count_options.columns):
         # some rows may lack a group or a class that the whole list has
-        trials = read_grouped_trials({plan.name: rows}, count_options, groups_file, may_lack=True)
+        trials = read_grouped_trials(
+            {plan.name: rows}, count_options, groups_file, may_lack=True, takes_spoof=True
+        )
         return trials, count_options
 
 

@@ -39,6 +39,7 @@ from parivox.auditing.layout import Layout, groups_of_trials, place_trials
 from parivox.auditing.outcomes import MICROSECONDS
 from parivox.auditing.participants import Participants
 from parivox.auditing.system import check_polarity
+from parivox.core.counts import TARGET
 from parivox.core.key_sums import index_codes, sum_by_key
 from parivox.data.count_rows import CountRows
 from parivox.data.counts_file import SUM_COLUMNS
@@ -308,7 +309,7 @@ class _SuppressedLayouts:
         self.trials, self.groupings, self.within = trials, groupings, within
         self.outer: list[Grouping | None] = [None, *within]
         self.groups_of = {
-            id(grouping): grouping.side_coder(trials) for grouping in (*groupings, *within)
+            id(grouping): trials.side_coder(grouping) for grouping in (*groupings, *within)
         }
         self.n_speakers = int(trials.utterance_speaker.max(initial=-1)) + 1
         sizes = [1, *(len(grouping.groups) for grouping in within)]
@@ -512,7 +513,7 @@ class _SuppressedLayouts:
         """Trials of one block, given the code of what tells them apart in every block."""
         extra_columns, n_distinct = (
             self._with_groups(trials, block).extra_columns,
-            distinct_columns["target"].size,
+            distinct_columns["trial_class"].size,
         )
         nowhere = extra_columns["level"] < 0
         if nowhere.any():
@@ -682,7 +683,10 @@ def _distinct_columns(
             threshold = trials_part.extra_columns["threshold"] + 1
     combined_code = np.zeros(n_trials, dtype=np.int64)
     kinds = {
-        "target": (trials_part.target, np.array([False, True])),
+        "trial_class": (
+            trials_part.trial_class,
+            np.arange(trials_part.trial_class.max(initial=TARGET) + 1, dtype=np.int8),
+        ),
         "failed": (failed, np.arange(3, dtype=np.int8)),
         "accepted": (accepted + 1, np.arange(-1, 2, dtype=np.int8)),
         "": (threshold > 0, np.arange(2)),

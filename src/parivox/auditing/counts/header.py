@@ -23,6 +23,7 @@ from parivox.auditing.counts.trial_counts import (
 )
 from parivox.auditing.layout import ALLOCATIONS
 from parivox.auditing.old_sentences import facts_of_sentences
+from parivox.core.counts import TRIAL_CLASSES
 from parivox.core.key_sums import collapse_constant
 from parivox.data.count_rows import NO_ROWS, CountRows, check_rows, lies_between
 from parivox.data.counts_file import (
@@ -225,16 +226,19 @@ def _check_rows(counts: TrialCounts) -> int:
                 lies_between(rows[name][rows_of_layout], low, limit - 1),
                 f"rows of an unknown {name}",
             )
-        kind = 2 * rows["failed"][rows_of_layout] + rows["target"][rows_of_layout]
+        kind = (
+            len(TRIAL_CLASSES) * rows["failed"][rows_of_layout]
+            + rows["trial_class"][rows_of_layout]
+        )
         starts = np.flatnonzero(np.append(True, kind[1:] != kind[:-1])[: kind.size])
         runs = np.add.reduceat(rows["trials"][rows_of_layout], starts)
-        totals_of_layouts.append(np.bincount(kind[starts], runs, minlength=6).tolist())
+        totals_of_layouts.append(np.bincount(kind[starts], runs, minlength=3 * len(TRIAL_CLASSES)).tolist())
     _check_values(counts, rows)
     require(
         all(totals == totals_of_layouts[0] for totals in totals_of_layouts),
         "groupings with other numbers of trials",
     )
-    return int(sum(totals_of_layouts[0][:2]))
+    return int(sum(totals_of_layouts[0][: len(TRIAL_CLASSES)]))
 
 
 def _rows_with_value(column: NDArray[np.integer], value: int) -> slice | NDArray[np.bool_]:

@@ -19,7 +19,7 @@ from parivox.data.count_rows import NO_ROWS, CountRows
 from parivox.data.counts_file import SIDE_COLUMNS, check_files, holds_speaker_counts
 from parivox.data.grouping import Grouping
 from parivox.data.source_bytes import common_stem, file_stem
-from parivox.data.speaker_counts import SpeakerCounts, read_sources
+from parivox.data.speaker_counts import SpeakerCounts, read_attacks, read_sources
 from parivox.errors import DataError
 
 if TYPE_CHECKING:
@@ -131,8 +131,10 @@ def _with_speaker_counts(
     if not matching_paths:
         return counts
     groupings = (*counts.groupings, *counts.within)
+    attacks = read_attacks(matching_paths)
     speaker_counts = SpeakerCounts.total(
-        SpeakerCounts.read(path).with_groupings(groupings) for path in matching_paths
+        SpeakerCounts.read(path).with_attacks(attacks).with_groupings(groupings)
+        for path in matching_paths
     )
     if (counts.withheld or counts.suppressed_strata) and not speaker_counts.sites:
         msg = f"{counts.name}: suppresses groups that its speaker counts would reveal"

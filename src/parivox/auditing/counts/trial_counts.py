@@ -21,6 +21,8 @@ from parivox.arguments import check_arguments
 from parivox.auditing.layout import place_trials
 from parivox.auditing.outcomes import FailureShare
 from parivox.auditing.participants import Participants
+from parivox.core.counts import SPOOF
+from parivox.core.key_sums import collapse_constant
 from parivox.data.count_rows import CountRows
 from parivox.data.counts_file import SCORE_COUNTS, file_bytes, write_file, write_over
 from parivox.data.metadata import grouping_metadata
@@ -155,8 +157,6 @@ class TrialCounts:
     decisions_by_day: ClassVar[Mapping[str, NDArray[np.int64]]] = {}
     has_times = False  # each trial's own
     n_without_test_speaker = 0  # such trials are not counted
-    n_classes = 2  # nor are spoof trials
-    attacks: ClassVar[tuple[str, ...]] = ()
 
     # what is asked of trials
 
@@ -174,7 +174,7 @@ class TrialCounts:
     least = renamed_attribute("least", "min_speakers")
     levels_withheld = renamed_attribute("levels_withheld", "suppressed_strata")
 
-    error_source = speaker_source
+    error_source = attack_source = speaker_source
 
     @property
     def score_source(self) -> TrialCounts:
@@ -205,6 +205,18 @@ class TrialCounts:
     def content(self) -> dict[str, Any]:
         """What the trials are: ids, labels and scores as a hash, and of how many files."""
         return {**content_record(self), "counts_files": len(self.sources)}
+
+    @cached_property
+    def n_classes(self) -> int:
+        """Classes of trials: target and nontarget trials and, in shards, spoof trials."""
+        is_scored = collapse_constant(self.columns["failed"]) == 0
+        is_spoof = collapse_constant(self.columns["trial_class"]) == SPOOF
+        return SPOOF + 1 if (is_scored & is_spoof).any() else SPOOF
+
+    @property
+    def attacks(self) -> tuple[str, ...]:
+        """Names of the attacks of spoof trials, as far as speaker counts have them."""
+        return () if self.speaker_counts is None else self.speaker_counts.attacks
 
     @property
     def is_exact(self) -> bool:
@@ -322,7 +334,7 @@ class TrialCounts:
         all_trials = Trials(
             rows["enrol_group"],
             rows["test_group"],
-            rows["target"].astype(np.int8),
+            rows["trial_class"],
             rows["score"],
             np.zeros(threshold.size, dtype=np.bool_),
             extra_columns,
@@ -578,7 +590,7 @@ MAX_HARMLESS_VALUES = 16
 MAX_RARE_SHARE = 0.1
 """Largest share of a group's trials whose value fewer of the group have than may be withheld."""
 _DECADES_OF_WIDTHS = 4
-_CELL_COLUMNS = ("layout", "stratum", "enrol_group", "test_group", "target")
+_CELL_COLUMNS = ("layout", "stratum", "enrol_group", "test_group", "trial_class")
 
 
 def check_joinable_rows(counts: TrialCounts, *, may_tell: bool = True) -> None:
@@ -667,7 +679,7 @@ def has_few_values(columns: Mapping[str, NDArray[Any]]) -> bool:
         ]
     )
     return bool(
-        np.bincount(values.columns["target"].astype(np.int64)).max(initial=0) <= MAX_HARMLESS_VALUES
+        np.bincount(values.columns["trial_class"]).max(initial=0) <= MAX_HARMLESS_VALUES
     )
 
 
