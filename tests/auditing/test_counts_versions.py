@@ -149,9 +149,8 @@ def test_names_of_0_2_0_are_not_added_to_those_of_now(tiny, files, tmp_path):
 @pytest.mark.parametrize("kind", COLUMN_TYPES)
 def test_a_later_version_is_refused_by_name(files, kind, tmp_path):
     odd = written_again(files[kind], tmp_path, **{KEY: "4"})
-    sentence = (
-        rf"^{odd.name}: contains {WORDS[kind]} of version '4', but .* reads '1', '2' and '3'; update"
-    )
+    contents = rf"^{odd.name}: contains {WORDS[kind]} of version '4'"
+    sentence = rf"{contents}, but .* reads '1', '2' and '3'; update"
     with pytest.raises(DataError, match=sentence):
         read_header(odd, kind)
     with pytest.raises(DataError, match=sentence):

@@ -91,7 +91,7 @@ def count_attacks(
     for placed in place_trials(trials, layouts):
         acceptances = Acceptances.of_trials(trials, placed, located_points)
         spoof = np.flatnonzero(placed.trials.spoof)
-        attack = placed.trials.extra_columns["attack"].take(spoof)
+        attack = placed.trials.attack.take(spoof)
         attack = np.where(attack < 0, n_attacks - 1, attack)
         speaker = trials.utterance_speaker.take(placed.trials.enrol.take(spoof))
         for i, trial_cells in placed.cells_by_layout.items():
@@ -128,7 +128,7 @@ def count_attacks(
             summed = _SpeakerSums.total(chunk_sums)
             errors_of_attacks = {
                 trials.attacks[i]: summed.errors_of_attack(
-                    i, (layout.n_cells, n_attacks, n_speakers), trials.are_blocks
+                    i, (layout.n_cells, n_attacks, n_speakers), in_blocks=trials.are_blocks
                 )
                 for i in limited
             }
@@ -178,7 +178,7 @@ class _SpeakerSums(NamedTuple):
         return cls(code, n_trials, errors)
 
     def errors_of_attack(
-        self, attack: int, shape: tuple[int, int, int], in_blocks: bool
+        self, attack: int, shape: tuple[int, int, int], *, in_blocks: bool
     ) -> ErrorsBySpeaker:
         """Return the errors of one attack, with cells, attacks and speakers of this shape."""
         n_cells, n_attacks, n_speakers = shape

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -87,10 +87,9 @@ def count_by_speaker(
             for group in partition.groups_of_sides(grouping):
                 side = side * size + group + 1
         accepted = np.broadcast_to(np.int8(-1), len(partition_trials))
-        no_attack = np.broadcast_to(np.int32(-1), len(partition_trials))
-        rows = {
+        rows: dict[str, NDArray[Any]] = {
             "trial_class": partition_trials.trial_class,
-            "attack": partition_trials.extra_columns.get("attack", no_attack),
+            "attack": partition_trials.attack,
             "enrol_unit": unit_of_utterance.take(partition_trials.enrol),
             "test_unit": unit_of_utterance.take(partition_trials.test),
             "side_groups": side,

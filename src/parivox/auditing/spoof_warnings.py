@@ -59,10 +59,8 @@ def spoof_warnings(
         is_target_speaker[speaker[valid_trials.target]] = True
         spoof_trials = valid_trials.take(valid_trials.spoof)
         is_claimed[trials.utterance_speaker.take(spoof_trials.enrol)] = True
-        columns = spoof_trials.extra_columns
-        n_each = columns.get("count", np.ones(len(spoof_trials), dtype=np.int64))
-        lacks_attack = columns["attack"] < 0 if "attack" in columns else n_each > 0
-        n_without_attack += int(n_each[lacks_attack].sum())
+        n_each = spoof_trials.extra_columns.get("count", np.ones(len(spoof_trials), np.int64))
+        n_without_attack += int(n_each[spoof_trials.attack < 0].sum())
     if n_without_attack:
         yield DataWarning("spoof_trials_without_attack", n_without_attack)
     n_without_target = int((is_claimed & ~is_target_speaker).sum())

@@ -111,9 +111,7 @@ class System:
         limited_attacks = dict.fromkeys(
             limit.group for limit in limits if limit.group in attack_source.attacks
         )
-        return count_attacks(
-            attack_source, groupings, self.points.located, within, limited_attacks
-        )
+        return count_attacks(attack_source, groupings, self.points.located, within, limited_attacks)
 
     @property
     def primary(self) -> dict[str, str | None]:

@@ -271,7 +271,7 @@ def _read_header(file: Path | io.BytesIO, name: str, kind: str) -> tuple[dict[st
         held = header.get("kind") if not is_first_version else _kind_of_metadata(metadata)
         raise damaged_file_error(name, f"it contains {str(held)[:40]!r}", kind)
     if not is_first_version:
-        return header, version
+        return header, str(version)
     upgraded_header = (
         counts_file_v1.score_counts_header
         if kind == SCORE_COUNTS

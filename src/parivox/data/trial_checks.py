@@ -19,7 +19,7 @@ from parivox.facts import fact
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -43,6 +43,9 @@ SAME_UTTERANCE = "trials_of_one_utterance"
 WITHOUT_TEST_SPEAKER = "nontarget_trials_without_test_speaker"
 NOTE_WITHOUT_TEST_SPEAKER = "counted_for_enrolment_speaker"
 INFINITE = "infinite_scores"
+SPOOFED_ELSEWHERE = "spoofed_elsewhere"
+"""Kind of a pair whose test recording is bona fide in another partition."""
+SPOOFS_OF_OTHERS = "spoof_trials_of_other_speakers"
 PLACEHOLDER_SPEAKER = "trials_of_nobody"
 NOTE_PLACEHOLDER_SPEAKER = "left_out_for_placeholder"
 FAILED = "trials_of_failed_recordings"
@@ -116,6 +119,11 @@ class Trials:
     def spoof(self) -> Bools:
         """Which trials are spoof trials."""
         return np.equal(self.trial_class, SPOOF)
+
+    @property
+    def attack(self) -> NDArray[np.int32]:
+        """The attack of each trial, as an index into the names; -1 where none is known."""
+        return self.extra_columns.get("attack", np.broadcast_to(np.int32(-1), len(self)))
 
     def by_claim(self) -> Trials:
         """The same with the enrolment on both sides of spoof trials.
@@ -366,6 +374,23 @@ def _check_spoof(trials: Trials, n_utterances: int, counts: CheckCounts) -> Tria
     counts.note_first_pair("spoofed", trials.enrol, trials.test, is_shared)
     np.logical_or(trials.conflict, is_shared, out=trials.conflict)
     return trials
+
+
+def note_spoofs_shared_by_partitions(
+    partitions: Iterable[Trials], n_utterances: int, counts: CheckCounts
+) -> None:
+    """Note spoof trials whose recording is in a bona fide trial of another partition."""
+    is_bona_fide = np.zeros(n_utterances, dtype=bool)
+    for trials in partitions:
+        for rows in (trials, trials.failed):
+            if rows is not None:
+                bona_fide = rows.take(~rows.spoof)
+                is_bona_fide[bona_fide.enrol] = is_bona_fide[bona_fide.test] = True
+    counts.shared_spoofs = 0
+    for trials in partitions:
+        is_shared = trials.spoof & ~trials.conflict & is_bona_fide.take(trials.test)
+        counts.shared_spoofs += int(is_shared.sum())
+        counts.note_first_pair(SPOOFED_ELSEWHERE, trials.enrol, trials.test, is_shared)
 
 
 def _unscored_trials(

@@ -26,6 +26,8 @@ from parivox.data.trial_checks import (
     REVERSED,
     REVERSED_FAR,
     SAME_UTTERANCE,
+    SPOOFED_ELSEWHERE,
+    SPOOFS_OF_OTHERS,
     UNDECIDED,
     UNSCORED,
     WITHOUT_TEST_SPEAKER,
@@ -54,6 +56,7 @@ _CONTRADICTION_KINDS = (
     "label",
     "spoofed",
     "attack",
+    SPOOFED_ELSEWHERE,
 )
 _MAX_UNUSUAL_SHARE = 0.1
 """Share of pairs in both orders whose scores differ, and of trials that occur again."""
@@ -114,8 +117,8 @@ def reading_notes(
         note = "same_calls_counted_once"
         notes.append(DataNote(WARNING_SOURCE, REPEATED, counts.duplicates, note))
     if counts.spoofs_of_others:
-        item, note = "spoof_trials_of_other_speakers", "sfar_may_be_too_low"
-        notes.append(DataNote(WARNING_SOURCE, item, counts.spoofs_of_others, note))
+        note = "sfar_may_be_too_low"
+        notes.append(DataNote(WARNING_SOURCE, SPOOFS_OF_OTHERS, counts.spoofs_of_others, note))
     target_warnings = target_trial_warnings(
         counts.targets, counts.same_utterance, counts.conflict_targets
     )
@@ -156,7 +159,7 @@ def contradiction_error(
     source = scans[-1] if kind == "trials" else scans[0]
     matching_rows = source.matching_rows(*pair)
     shown = f"({pair[0]}, {pair[1]})"
-    if kind in {"attack", "spoofed"}:
+    if kind in {"attack", "spoofed", SPOOFED_ELSEWHERE}:
         return _spoof_contradiction(kind, scans, counts, pair)
     if kind == "label":
         assert speaker is not None
@@ -256,7 +259,8 @@ def _spoof_contradiction(
         remedy = "correct one label"
     role = "attack" if kind == "attack" else "label"
     msg = f"{row.location(role)}: {problem} ({_number_of_such(n_wrong)})"
-    hint = f"{remedy}, {_CONFLICT_REMEDY}"
+    # of partitions, each excludes only the contradictory rows within it
+    hint = remedy if kind == SPOOFED_ELSEWHERE else f"{remedy}, {_CONFLICT_REMEDY}"
     return DataError(msg, hint)
 
 

@@ -48,6 +48,7 @@ from parivox.data.trial_checks import (
     Trials,
     UtteranceFacts,
     check_partition,
+    note_spoofs_shared_by_partitions,
 )
 from parivox.data.trial_notes import (
     check_columns,
@@ -234,6 +235,7 @@ def _check_trials(
             raise contradiction_error(rows.scans, counts, ids, facts.speaker, speaker_names)
         _hash_trials(partition, digest, failed_digest)
         shards.append(partition)
+    _check_spoofs_across_partitions(shards, counts, rows, ids)
     if counts.failed:
         digest.update(failed_digest.digest())
     if not counts.n_kept and not counts.failed:
@@ -281,6 +283,18 @@ def _check_trials(
         n_spoof=counts.spoofs,
         attacks=rows.attack_names if counts.spoofs else (),
     )
+
+
+def _check_spoofs_across_partitions(
+    shards: TrialShards, counts: CheckCounts, rows: TrialRows, ids: MergedIds
+) -> None:
+    """Refuse spoof trials whose recording is in a bona fide trial of another partition."""
+    if not counts.spoofs or len(shards) == 1:
+        return
+    counts.first_pairs.clear()  # of rows that were excluded
+    note_spoofs_shared_by_partitions(shards, len(ids), counts)
+    if counts.first_pairs:
+        raise contradiction_error(rows.scans, counts, ids, None, ())
 
 
 def _tables_of_ids(

@@ -132,7 +132,7 @@ def _counts_of_list(plan: Plan, files: Sequence[str], gathered: GroupedTrials) -
     assert counts.speaker_counts is not None
     keys = counts.speaker_counts.score_keys[:, : trials.score_keys.shape[1]]
     if counts.n_trials != trials.n_trials or (keys != trials.score_keys).any():
-        raise _mismatch_error(plan, counts.n_trials, trials.n_trials, _trial_in_two_shards(plan))
+        raise _mismatch_error(plan, counts.n_trials, trials, _trial_in_two_shards(plan))
     return counts_with_groupings(counts, trials, gathered.groupings, gathered.within)
 
 
@@ -143,20 +143,28 @@ def _check_distinct_trials(plan: Plan, n_counted: int) -> None:
         return
     (whole_list,) = gather_trials(plan, plan.scores)[0].trial_sets
     if n_counted != whole_list.n_trials:
-        raise _mismatch_error(plan, n_counted, whole_list.n_trials, twice)
+        assert isinstance(whole_list, TrialSet)
+        raise _mismatch_error(plan, n_counted, whole_list, twice)
 
 
 def _mismatch_error(
     plan: Plan,
     n_counted: int,
-    n_in_files: int,
+    whole_list: TrialSet,
     twice: tuple[str, TrialLocation, TrialLocation] | None,
 ) -> DataError:
     """Return the error of shards that do not add up to their list."""
+    if twice is None and (recording := _recording_of_two_classes(whole_list)):
+        msg = (
+            f"{whole_list.name}: {recording!r} is spoofed, but also occurs in a bona fide trial of "
+            "another shard, and each shard excludes only the contradictory rows within it"
+        )
+        hint = "correct one label, and plan again in a new folder"
+        return DataError(msg, hint)
     if twice is None:
         msg = (
             f"{plan.folder}: the shards do not match their files (trials in the shards: "
-            f"{n_counted:,}; in the files: {n_in_files:,})"
+            f"{n_counted:,}; in the files: {whole_list.n_trials:,})"
         )
         hint = "remove the shards, and run them again"
         return DataError(msg, hint)
@@ -173,6 +181,15 @@ def _mismatch_error(
     )
     hint = "remove one of the rows, and plan again in a new folder"
     return DataError(msg, hint)
+
+
+def _recording_of_two_classes(trials: TrialSet) -> str:
+    """Return a recording that is both in spoof trials and in bona fide ones; empty for none."""
+    (partition,) = trials.partitions()
+    bona_fide = partition.take(~partition.spoof)
+    spoofed = partition.take(partition.spoof).test
+    recordings = spoofed[np.isin(spoofed, np.concatenate((bona_fide.enrol, bona_fide.test)))]
+    return str(trials.utterance_ids[int(recordings[0])]) if recordings.size else ""
 
 
 def _trial_in_two_shards(plan: Plan) -> tuple[str, TrialLocation, TrialLocation] | None:

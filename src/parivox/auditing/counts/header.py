@@ -212,7 +212,7 @@ def _check_rows(counts: TrialCounts) -> int:
         len(counts.rows) and lies_between(rows["layout"], 0, n_blocks - 1),
         "rows of an unknown layout",
     )
-    totals_of_layouts = []
+    totals_of_layouts, n_kinds = [], 3 * len(TRIAL_CLASSES)  # with a score, and failed at a stage
     for block in range(n_blocks):
         rows_of_layout = _rows_with_value(rows["layout"], block)
         stratum_index, i = divmod(block, n_groupings)
@@ -232,7 +232,7 @@ def _check_rows(counts: TrialCounts) -> int:
         )
         starts = np.flatnonzero(np.append(True, kind[1:] != kind[:-1])[: kind.size])
         runs = np.add.reduceat(rows["trials"][rows_of_layout], starts)
-        totals_of_layouts.append(np.bincount(kind[starts], runs, minlength=3 * len(TRIAL_CLASSES)).tolist())
+        totals_of_layouts.append(np.bincount(kind[starts], runs, minlength=n_kinds).tolist())
     _check_values(counts, rows)
     require(
         all(totals == totals_of_layouts[0] for totals in totals_of_layouts),

@@ -30,6 +30,7 @@ from parivox.data.score_bins import Bins
 from parivox.data.trial_checks import (
     IDS_BEGIN_WITH_SPEAKER,
     SPEAKERS_IN_COLUMNS,
+    SPOOFS_OF_OTHERS,
     DataNote,
     Trials,
 )
@@ -77,7 +78,9 @@ class Note(DataNote):
     @property
     def adds_up(self) -> bool:
         """Whether it counts trials or rows, not speakers or recordings, who may be in two files."""
-        return self.source in {"scores", "trials"} and self.item not in _OF_RECORDINGS
+        if self.source in {"scores", "trials"}:
+            return self.item not in _OF_RECORDINGS
+        return self.item == SPOOFS_OF_OTHERS
 
 
 @dataclass(frozen=True)
@@ -678,9 +681,7 @@ def has_few_values(columns: Mapping[str, NDArray[Any]]) -> bool:
             )
         ]
     )
-    return bool(
-        np.bincount(values.columns["trial_class"]).max(initial=0) <= MAX_HARMLESS_VALUES
-    )
+    return bool(np.bincount(values.columns["trial_class"]).max(initial=0) <= MAX_HARMLESS_VALUES)
 
 
 def _is_rare(columns: Mapping[str, NDArray[Any]], min_speakers: int) -> bool:
