@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import parivox as pv
+
 N_LISTED, N_STRANGERS = 12, 14
 
 
@@ -83,4 +85,47 @@ def test_searches_need_a_gallery(parivox, watched, words):
         "identification needs the enrolled persons; give the enrolled persons to parivox audit"
         in done.stderr
     )
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.fixture(scope="module")
+def saved(watched):
+    """The folder of an audit of identification, and a policy on FPIR and one on FPR."""
+    sources = {"people": watched / "people.csv", "gallery": str(watched / "watchlist.csv")}
+    audit = pv.audit(
+        watched / "candidates.csv",
+        sources["people"],
+        gallery=sources["gallery"],
+        by="language",
+        operating_points="fpir=0.1",
+    )
+    audit.save(watched / "saved")
+    for rate in ("fpir", "fpr"):
+        policy = {"name": "one in ten", "rate": rate, "at-most": "10%"}
+        lines = "".join(f"  {key}: {value}\n" for key, value in policy.items())
+        (watched / f"{rate}.yaml").write_text(f"parivox-policy: 1\nconditions:\n-\n{lines}")
+    return watched
+
+
+@pytest.mark.parametrize(
+    ("words", "problem", "remedy"),
+    [
+        (("compare", "saved", "saved"), "parivox compare does not take audits of", "parivox show"),
+        (("gate", "saved", "--policy", "fpr.yaml"), "parivox gate does not take", "--limit fpir=5"),
+        (("gate", "saved", "--policy", "fpir.yaml"), "parivox gate does not take", "--limit fpir"),
+        (("plan", "--pilot", "saved"), "parivox plan does not take", "at least 10 enrolled"),
+        (
+            ("plan", "--pilot", "saved", "--policy", "fpir.yaml"),
+            "fpir.yaml: line 5: policies do not cover identification ('fpir')",
+            "--limit fpir=5% --fail-on not-met",
+        ),
+        (("report", "saved", "--figures", "figures"), "--figures does not take", "from the report"),
+        (("report", "saved", "--out", "x.tex"), "--format latex does not", "use --format metrics"),
+    ],
+)
+def test_products_of_verification_refuse_searches(parivox, saved, words, problem, remedy):
+    done = parivox(*words, cwd=saved, process=True)
+    assert done.returncode == 2
+    assert problem in done.stderr
+    assert remedy in done.stderr
     assert done.stderr.count("\n") == 1

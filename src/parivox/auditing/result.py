@@ -388,30 +388,28 @@ def _storable(content: Any) -> Any:
     )
 
 
-def loaded_audit(audit: Audit | str | os.PathLike[str]) -> Audit:
-    """Return an audit of verification, or the one that a folder holds."""
+def loaded_audit(audit: Audit | str | os.PathLike[str], product: str, hint: str) -> Audit:
+    """Return an audit of verification, or the one that a folder holds.
+
+    `product` is what does not take audits of identification, and `hint` what does instead.
+    """
     if isinstance(audit, Audit):
-        check_verification(audit, "the audit")
+        check_verification(audit, product, hint)
         return audit
     try:
         folder = os.fsdecode(audit)
     except TypeError:
         msg = f"{audit!r:.200} is neither an audit nor a folder"
-        hint = "give an audit, or the folder of an audit"
-        raise ConfigError(msg, hint) from None
+        raise ConfigError(msg, "give an audit, or the folder of an audit") from None
     audit_of_folder = load(folder)
-    check_verification(audit_of_folder, folder)
+    check_verification(audit_of_folder, f"{folder}: {product}", hint)
     return audit_of_folder
 
 
-def check_verification(audit: Audit, name: str) -> None:
+def check_verification(audit: Audit, product: str, hint: str) -> None:
     """Refuse an audit of identification where only verification has what is asked for."""
     if "identification" in audit.record:
-        msg = (
-            f"{name}: an audit of identification has only a report page, its tables and --format "
-            "metrics"
-        )
-        hint = "use one of these"
+        msg = f"{product} does not take audits of identification (made with --gallery)"
         raise ConfigError(msg, hint)
 
 

@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError, name_hint
-from parivox.options.limits import LIMIT_METRICS, RATIO_METRICS, parse_maximum
+from parivox.options.limits import LIMIT_METRICS, RATIO_METRICS, SEARCH_METRICS, parse_maximum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -58,6 +58,10 @@ _KEYS = (_VERSION_KEY, "conditions", "accept")
 _CONDITION_KEYS = ("name", "rate", "at-most", "not", "than", "by", "groups", "at", "system")
 _ACCEPTANCE_KEYS = ("condition", "groups", "reason", "until")
 _HINT = "print a template with parivox gate --example"
+LIMITS_OF_SEARCHES = (
+    "limit FNIR and FPIR in the audit itself: parivox audit ... --limit fpir=5% --fail-on not-met"
+)
+"""What helps instead of a policy, in identification."""
 
 
 @dataclass(frozen=True)
@@ -187,6 +191,9 @@ def _condition(node: YamlNode) -> Condition:
     subject = "a condition"
     nodes = node.entries(subject, "rate: fnr", _CONDITION_KEYS)
     name, rate = (_text(node, nodes, key, subject) for key in ("name", "rate"))
+    if rate in SEARCH_METRICS:
+        msg = f"{nodes['rate'].location}: policies do not cover identification ({rate!r})"
+        raise ConfigError(msg, LIMITS_OF_SEARCHES)
     if rate not in LIMIT_METRICS:
         msg = f"{nodes['rate'].location}: {rate!r} is not a rate"
         hint = name_hint(rate, LIMIT_METRICS)

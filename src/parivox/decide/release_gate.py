@@ -22,7 +22,7 @@ from parivox.auditing import (
     system_name,
 )
 from parivox.core.verdict import exceeds, holm
-from parivox.decide.policy_file import BASELINE, read_policy
+from parivox.decide.policy_file import BASELINE, LIMITS_OF_SEARCHES, read_policy
 from parivox.decide.releases import GONE, NEW, PAIRED, UNPAIRED, compare
 from parivox.errors import ConfigError, DataError, name_hint
 from parivox.facts import VALUES_COLUMN, cell_of_row
@@ -182,8 +182,8 @@ def gate(
     >>> gate("audit/", policy).outcome  # doctest: +SKIP
     'inconclusive'
     """
-    judged_audit, rules = loaded_audit(audit), read_policy(policy)
-    baseline_audit = None if baseline is None else loaded_audit(baseline)
+    judged_audit, rules = _verification_audit(audit), read_policy(policy)
+    baseline_audit = None if baseline is None else _verification_audit(baseline)
     if not judged_audit.record["options"]["intervals"] or not len(judged_audit.verdicts):
         msg = "the audit has no verdicts, as in audits with --no-intervals or from counts"
         hint = "audit the scores again with intervals"
@@ -238,6 +238,11 @@ def gate(
     if judge.attacks_of_releases and compares_spoof_accepts:
         record["attacks_of_releases"] = judge.attacks_of_releases
     return Gate(**{name: builder.table() for name, builder in builders.items()}, record=record)
+
+
+def _verification_audit(source: Audit | str | os.PathLike[str]) -> Audit:
+    """Return an audit to judge; refuse identification, whose limits the audit itself checks."""
+    return loaded_audit(source, "parivox gate", LIMITS_OF_SEARCHES)
 
 
 def _acceptance_reason(policy: Policy, condition: Condition, row: Row, date: dt.date) -> str:

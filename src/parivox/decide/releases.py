@@ -229,7 +229,7 @@ class _Release(NamedTuple):
     @classmethod
     def from_audit(cls, source: Audit | str | os.PathLike[str], name: str) -> _Release:
         """Raises DataError if it has no intervals."""
-        audit = loaded_audit(source)
+        audit = loaded_audit(source, "parivox compare", "show each release with parivox show")
         if not audit.record["options"]["intervals"] or not len(audit.verdicts):
             msg = f"{name}: has no intervals, as in audits with --no-intervals or from counts"
             hint = "audit the scores again with intervals"

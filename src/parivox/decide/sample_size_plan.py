@@ -109,6 +109,11 @@ MULTIPLES = np.array([0.25, 0.5, 1, 2, 4])
 """Trials per speaker in designs and curves, in units of those of the pilot."""
 SPEAKERS = np.array([5, 10, 20, 50, 100, 200, 500, 1000])
 """Speakers per group in curves."""
+_SIZE_OF_SEARCHES = (
+    "aim for at least 10 enrolled and 10 other probe speakers in each group; the audit shows the "
+    "intervals that they give"
+)
+"""What helps instead of a plan, where the pilot is an audit of identification."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -219,7 +224,9 @@ def plan(
     if pilot is None:
         families = groups_without_pilot(options)
     else:
-        families = pilot_groups(loaded_audit(pilot).groups, options)
+        families = pilot_groups(
+            loaded_audit(pilot, "parivox plan", _SIZE_OF_SEARCHES).groups, options
+        )
     planned_families: list[tuple[dict[str, str], PilotGroups]] = []
     for key, groups in families:
         if key["metric"] == "fpr":

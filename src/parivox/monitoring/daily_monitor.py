@@ -366,7 +366,7 @@ def _stream_settings(options: MonitorOptions, site: SiteKey, grouping: Grouping)
 def _baseline_rates(path: str | os.PathLike[str], grouping: Grouping) -> dict[str, list[float]]:
     """Return FNR and its standard error for each group of a saved audit."""
     audit, name = load(path), f"--baseline {os.fsdecode(path)}"
-    check_verification(audit, name)
+    check_verification(audit, name, "give an audit of verification")
     rows = audit.groups.subset(grouping=grouping.name, metric="fnr", within="").rows()
     if not rows:
         groupings = ", ".join(audit.record["groupings"])

@@ -59,7 +59,7 @@ def write_figures(
         If the folder holds something else or cannot be written, a format is not known, or
         vl_convert is missing.
     """
-    check_verification(audit, "--figures")
+    check_verification(audit, "--figures", "take the figures from the report (HTML)")
     home = check_figures(folder, formats)
     with stage(f"writing {os.fsdecode(folder)}"):
         content_of_file = _figure_files(audit, formats)

@@ -111,7 +111,7 @@ def write_tables(
 def encoded_tables(audit: Audit, kind: str, tables: Sequence[str] = ()) -> bytes:
     """Return an audit's tables in a format; in Markdown or LaTeX those of some names alone."""
     if kind != "metrics":
-        check_verification(audit, f"--format {kind}")
+        check_verification(audit, f"--format {kind}", "use --format metrics")
     if kind == "xlsx":
         from parivox.report.sheets.workbook import workbook  # noqa: PLC0415 - openpyxl is optional
 

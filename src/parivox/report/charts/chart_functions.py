@@ -121,7 +121,7 @@ class Charts:
     """
 
     def __init__(self, audit: Audit) -> None:
-        check_verification(audit, "charts")
+        check_verification(audit, "charts", "take the figures from the report (HTML)")
         self._audit = audit
 
     def __repr__(self) -> str:
