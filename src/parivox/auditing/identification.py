@@ -217,7 +217,7 @@ def read_grouped_searches(
     if options.speakers is not None:
         with stage("reading the speakers"):
             speakers = read_speakers(options.speakers, id=options.id, conflicts=options.conflicts)
-        speakers, unlisted = with_probe_speakers(speakers, lists.values())
+        speakers, unlisted = with_probe_speakers(speakers, lists.values(), gallery)
     utterances = None if options.utterances is None else read_utterances(options.utterances)
     if utterances is not None:
         _check_utterances(utterances, lists)
@@ -240,8 +240,13 @@ def read_grouped_searches(
         speakers = trial_sets[0].speaker_table if len(trial_sets) == 1 else None
     speakers, trial_sets = with_common_speakers(speakers, trial_sets)
     trial_sets = [with_unknown_speaker(trials) for trials in trial_sets]
-    arguments: dict[str, Any] = {"sets": trial_sets, "file": groups_file}
-    groupings = make_groupings(speakers, options.by, **arguments)
+    groupings = make_groupings(
+        speakers,
+        options.by,
+        speakers_in_use=_enrolled_in_place_of_guests(trial_sets[0], lists, gallery),
+        sets=trial_sets,
+        file=groups_file,
+    )
     failures: dict[tuple[str, str], FailureCounts] = {}
     if options.failures is not None:
         failures = _leave_failed_out(trial_sets, lists, groupings, options)
@@ -261,6 +266,16 @@ def read_grouped_searches(
         are_galleries_units,
     )
     return searches_of_systems.with_possible_options()
+
+
+def _enrolled_in_place_of_guests(
+    trials: TrialSet, lists: Mapping[tuple[str, str], SearchList], gallery: Gallery
+) -> NDArray[np.int32] | None:
+    """Return the enrolled persons, whose groups are shown where all probes are unknown guests."""
+    if any(name for searches in lists.values() for name in searches.speakers):
+        return None
+    positions = speaker_positions(trials, gallery.persons)
+    return None if positions is None or (positions < 0).all() else positions[positions >= 0]
 
 
 def _read_lists(

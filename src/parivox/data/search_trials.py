@@ -37,9 +37,11 @@ NOBODY = "(unknown speaker)"
 
 
 def with_probe_speakers(
-    speakers: Speakers, lists: Iterable[SearchList]
+    speakers: Speakers, lists: Iterable[SearchList], gallery: Gallery
 ) -> tuple[Speakers, set[str]]:
     """Return a table of speakers with a row for all probes, and the ids that it lacked.
+
+    Where all probes are of guests without ids, the table is one of enrolled persons.
 
     Raises
     ------
@@ -47,9 +49,10 @@ def with_probe_speakers(
         If it has none of the speakers of the probes.
     """
     named = sorted({name for searches in lists for name in searches.speakers if name})
-    if not named or not speakers.choose_id_column(pl.Series(named, dtype=pl.String)):
-        names = ", ".join(named[:2]) or "none"
-        msg = f"{speakers.name}: contains none of the speakers of the probes ({names})"
+    expected = named or sorted(gallery.persons)
+    if not speakers.choose_id_column(pl.Series(expected, dtype=pl.String)):
+        kind = "speakers of the probes" if named else "enrolled persons"
+        msg = f"{speakers.name}: contains none of the {kind} ({', '.join(expected[:2])})"
         hint = "name the id column with --id, or give the table of these speakers"
         raise DataError(msg, hint)
     unlisted = {*named} - {*speakers.ids}
