@@ -68,6 +68,24 @@ def test_a_household_has_rates_only(parivox, watched):
     assert "0/4, all of unknown speakers" in done.stdout
 
 
+def test_one_class_of_searches_has_the_rate_of_that_class(parivox, watched):
+    header, *rows = (watched / "decisions.csv").read_text(encoding="utf-8").splitlines()
+    guests = [row for row in rows if row.split(",")[1] == "guest"]
+    members = [row for row in rows if row not in guests]
+    for name, kept_rows in (("guests", guests), ("members", members)):
+        (watched / f"{name}.csv").write_text("\n".join([header, *kept_rows]), encoding="utf-8")
+    words = ("--gallery", "household.csv", "--speakers", "household.csv", "--quiet")
+    done = parivox("audit", "guests.csv", *words, cwd=watched, process=True)
+    assert done.returncode == 0, done.stderr
+    assert "4 searches (0 mated, 4 non-mated), all of unknown speakers, against 2" in done.stdout
+    assert "2 persons\n  no mated searches\n" in done.stdout
+    assert "all searches 0 % (0/4, all of unknown" in " ".join(done.stdout.split())
+    done = parivox("audit", "members.csv", *words, cwd=watched, process=True)
+    assert done.returncode == 0, done.stderr
+    assert "2 persons\n  no non-mated searches\n" in done.stdout
+    assert done.stdout.count("Missed identifications (FNIR)") == 1
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -52,13 +52,15 @@ def search_sizes(audit: Audit) -> Iterator[str]:
     systems = conditions(audit)["systems"]
     for name, counts in systems.items():
         of_system = f"{name}: " if len(systems) > 1 else ""
-        unknown = ""
-        if counts["unknown"]:
-            unknown = f" and {_searches_text(counts['unknown'])} of unknown speakers"
+        probes = f" of {count_of(counts['speakers'], 'speaker')}"
+        if counts["unknown"] == counts["searches"]:
+            probes = ", all of unknown speakers,"
+        elif counts["unknown"]:
+            probes += f" and {_searches_text(counts['unknown'])} of unknown speakers"
         yield (
             f"{of_system}{_searches_text(counts['searches'])} "
-            f"({count_text(counts['mated'])} mated, {count_text(counts['nonmated'])} non-mated) of "
-            f"{count_of(counts['speakers'], 'speaker')}{unknown} against {gallery_text(audit)}"
+            f"({count_text(counts['mated'])} mated, {count_text(counts['nonmated'])} non-mated)"
+            f"{probes} against {gallery_text(audit)}"
         )
 
 

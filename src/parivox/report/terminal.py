@@ -305,6 +305,11 @@ class _RatesTable:
             error_type += self.conditions.get(pooled.metric, "")
             has_axis = shown_groups and not shown_groups[0].comparisons[pooled.metric][0].details
             axis = text(axis_signs() if has_axis else "")
+            if pooled.metric in SEARCH_ERRORS and not pooled.has_trials:
+                # without a rate, the reason would widen the column of rates beyond the page
+                yield error_type, "bold", [("", [Text()] * 3)] * n_blocks
+                yield f"  {pooled.rates[0][1]}", "", [("", [Text()] * 3)] * n_blocks
+                continue
             if not self.has_many_systems:
                 is_named = is_abreast and len(self.systems) > 1
                 names = self.systems if is_named else [""] * n_blocks
@@ -329,7 +334,9 @@ class _RatesTable:
     def _group_row(self, group: GroupResult, metric: str) -> _LabelledRow:
         """Return the row of a group, of many systems with the one in which it differs most."""
         comparisons = group.comparisons[metric]
-        n_speakers = group.speakers if comparisons[0].speakers is None else comparisons[0].speakers
+        # systems with searches of other speakers have other numbers of these
+        numbers = [each.speakers for each in comparisons if each.speakers is not None]
+        n_speakers = max(numbers, default=group.speakers)
         label = f"  {group.name}"
         if n_speakers is not None:
             label += f" ({count_text(n_speakers)})"
