@@ -48,7 +48,7 @@ class Searches:
         Search and person of each entry of the candidate lists.
     candidate_score : float64 ndarray of shape (entry,)
         Higher means more alike.
-    list_length : int or None
+    list_lengths : integer ndarray of shape (search,) or None
         Longest candidate list that the system returns; None if every list has the whole gallery.
     candidate_rank : integer ndarray of shape (entry,) or None
         Rank that the system gives each entry; None where the scores alone tell it.
@@ -59,7 +59,7 @@ class Searches:
     candidate_search: IntArray
     candidate: IntArray
     candidate_score: FloatArray
-    list_length: int | None = None
+    list_lengths: IntArray | None = None
     candidate_rank: IntArray | None = None
 
     @classmethod
@@ -71,7 +71,7 @@ class Searches:
         *,
         mate: ArrayLike,
         gallery_size: ArrayLike,
-        list_length: int | None = None,
+        list_length: ArrayLike | None = None,
         rank: ArrayLike | None = None,
     ) -> Searches:
         """Check candidate lists and return them as searches.
@@ -87,8 +87,8 @@ class Searches:
             (failed recordings) count: as missed if mated, as no false positive if non-mated.
         gallery_size : int or array_like of int, shape (search,)
             Persons enrolled in the gallery of the search.
-        list_length : int, optional
-            Longest list that the system returns, unless lists have the whole gallery.
+        list_length : int or array_like of int, shape (search,), optional
+            Longest list that the system returns, unless all lists have the whole gallery.
         rank : array_like of int, shape (entry,), optional
             Ranks that the system itself gives, which then count in ties.
 
@@ -140,8 +140,11 @@ class Searches:
             hint = "keep the higher score of a person with several models"
             raise DataError(msg, hint)
         lengths = np.bincount(searches, minlength=mates.size)
-        longest = sizes if list_length is None else np.minimum(sizes, list_length)
-        is_incomplete = (lengths > 0) & (lengths < sizes) & (list_length is None)
+        list_lengths = None
+        if list_length is not None:
+            list_lengths = np.broadcast_to(np.asarray(list_length, dtype=np.int64), mates.shape)
+        longest = sizes if list_lengths is None else np.minimum(sizes, list_lengths)
+        is_incomplete = (lengths > 0) & (lengths < sizes) & (list_lengths is None)
         wrong_lists = np.flatnonzero((lengths > longest) | is_incomplete)
         if wrong_lists.size:
             number = int(wrong_lists[0])
@@ -152,12 +155,20 @@ class Searches:
             hint = "give list_length if the lists do not contain the whole gallery"
             raise DataError(msg, hint)
         ranks = None if rank is None else np.asarray(rank, dtype=np.int64)
-        return cls(mates, sizes, searches, candidates, scores, list_length, ranks)
+        return cls(mates, sizes, searches, candidates, scores, list_lengths, ranks)
 
     @property
     def is_mated(self) -> NDArray[np.bool_]:
         """Whether the probe's speaker is in the gallery, shape (search,)."""
         return np.not_equal(self.mate, NO_MATE)
+
+    @property
+    def list_length(self) -> int | None:
+        """Ranks that every list tells, however large its gallery; None if that is all of them."""
+        if self.list_lengths is None:
+            return None
+        is_cut = self.list_lengths < self.gallery_size
+        return int(self.list_lengths[is_cut].min()) if is_cut.any() else None
 
     @property
     def n_mated(self) -> int:
@@ -223,7 +234,7 @@ class Searches:
             search_numbers[self.candidate_search[is_entry_kept]],
             self.candidate[is_entry_kept],
             self.candidate_score[is_entry_kept],
-            self.list_length,
+            None if self.list_lengths is None else self.list_lengths[is_search_kept],
             None if self.candidate_rank is None else self.candidate_rank[is_entry_kept],
         )
 
@@ -305,12 +316,12 @@ class Searches:
     @cached_property
     def _highest_cut(self) -> float:
         """Highest score at which a list of a non-mated search is cut off, -inf without any."""
-        if self.list_length is None:
+        if self.list_lengths is None:
             return -np.inf
         last_scores = np.full(self.mate.size, np.inf)
         np.minimum.at(last_scores, self.candidate_search, self.candidate_score)
         lengths = np.bincount(self.candidate_search, minlength=self.mate.size)
-        is_cut = (lengths == self.list_length) & (lengths < self.gallery_size) & ~self.is_mated
+        is_cut = (lengths == self.list_lengths) & (lengths < self.gallery_size) & ~self.is_mated
         return float(last_scores[is_cut].max(initial=-np.inf))
 
     def cmc(self, max_rank: int, ties: Ties = "pessimistic") -> FloatArray:
@@ -324,9 +335,8 @@ class Searches:
         limits = np.arange(1, max_rank + 1)
         n_within = ((ranks > 0) & (ranks <= limits[:, None])).sum(axis=1)
         shares = _share(n_within, self.n_mated)
-        if self.list_length is None:
-            return shares
-        return np.where(limits <= self.list_length, shares, np.nan)
+        known_ranks = self.list_length
+        return shares if known_ranks is None else np.where(limits <= known_ranks, shares, np.nan)
 
     def threshold_at_fpir(self, target: float) -> float:
         """Return the lowest score on any list as threshold with an FPIR of at most `target`.

@@ -235,27 +235,29 @@ class _Rows:
         if self.has("rank"):
             rank = self._numbers(entries, "rank")
             self._check_ranks(entries, search, rank, score)
+        self._check_repeated(entries)
+        best_entries = np.arange(search.size)
         if self.gallery.person_of_model:
             best_entries = _highest_of_each(search, person, score)
-        else:
-            best_entries = np.arange(search.size)
-            self._check_repeated(entries, search, person)
         sizes = self.gallery.sizes[galleries]
         n_models = int(search.size - best_entries.size)
         if n_models:
-            n_persons = _common_length(search, search[best_entries], sizes)
+            n_persons = _common_lengths(search, search[best_entries], galleries, self.gallery.sizes)
             best_entries = best_entries[
-                _first_of_each(search[best_entries], score[best_entries], n_persons)
+                _first_of_each(search[best_entries], score[best_entries], n_persons[galleries])
             ]
         lengths = np.bincount(search[best_entries], minlength=len(ids))
         is_whole = bool((lengths[lengths > 0] == sizes[lengths > 0]).all())
+        # a system may list as many persons as a small gallery has, and fewer than a large one has
+        longest = np.ones(self.gallery.sizes.size, dtype=np.int64)
+        np.maximum.at(longest, galleries, lengths)
         searches = Searches.from_lists(
             search[best_entries],
             person[best_entries],
             score[best_entries],
             mate=self._mates(speakers, galleries),
             gallery_size=sizes,
-            list_length=None if is_whole else max(int(lengths.max(initial=0)), 1),
+            list_length=None if is_whole else longest[galleries],
             # ranks of models are not those of persons
             rank=None if rank is None or n_models else rank,
         )
@@ -347,21 +349,16 @@ class _Rows:
             cell = location(self.name, row, self.columns[role])
             raise _not_enrolled_error(cell, name, self.gallery, "remove the row")
 
-    def _check_repeated(
-        self, entries: pl.DataFrame, search: NDArray[np.int64], person: NDArray[np.int64]
-    ) -> None:
-        """Refuse a person twice on one list."""
-        pairs = pl.DataFrame({"search": search, "person": person})
-        is_first = pairs.select(pl.struct(pl.all()).is_first_distinct()).to_series()
-        repeated = np.flatnonzero(~is_first.to_numpy())
+    def _check_repeated(self, entries: pl.DataFrame) -> None:
+        """Refuse a person, or a model of a person, twice on one list."""
+        repeated = _repeated_rows(entries, "search", "candidate")
         if repeated.size:
             entry = entries.row(int(repeated[0]), named=True)
             msg = (
                 f"{location(self.name, entry['row'], self.columns['candidate'])}: "
                 f"{entry['candidate']!r} occurs twice in the list of search {entry['search']!r}"
             )
-            hint = "keep one row, or name the models of each person in the gallery"
-            raise DataError(msg, hint)
+            raise DataError(msg, _remedy_for_repeated(self.gallery))
 
     def _check_ranks(
         self,
@@ -424,27 +421,47 @@ def mates_of(
     return np.where(is_mated, person, NO_MATE)
 
 
-def _common_length(
-    search: NDArray[np.int64], search_of_person: NDArray[np.int64], sizes: NDArray[np.int64]
-) -> int:
-    """Return how many persons every list that ends early has, where lists are of models.
+def _remedy_for_repeated(gallery: Gallery) -> str:
+    """Return what helps where one person, or one model of a person, has two scores in a search."""
+    if gallery.person_of_model:
+        return "keep one row for each model"
+    return "keep one row, or name the models of each person in the gallery"
+
+
+def _repeated_rows(rows: pl.DataFrame, *columns: str) -> NDArray[np.intp]:
+    """Return the places of rows that repeat the cells of an earlier row in some columns."""
+    is_first = rows.select(pl.struct(columns).is_first_distinct()).to_series()
+    return np.flatnonzero(~is_first.to_numpy())
+
+
+def _common_lengths(
+    search: NDArray[np.int64],
+    search_of_person: NDArray[np.int64],
+    galleries: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Return how many persons every list that ends early has, [gallery], of lists of models.
 
     Lists of as many models end at different numbers of persons.
     """
-    n_models = np.bincount(search, minlength=sizes.size)
-    n_persons = np.bincount(search_of_person, minlength=sizes.size)
-    ends_early = (n_models == n_models.max()) & (n_persons < sizes)
-    return int(n_persons.min(where=ends_early, initial=sizes.max()))
+    n_models = np.bincount(search, minlength=galleries.size)
+    n_persons = np.bincount(search_of_person, minlength=galleries.size)
+    most_models = np.zeros(sizes.size, dtype=np.int64)
+    np.maximum.at(most_models, galleries, n_models)
+    ends_early = (n_models == most_models[galleries]) & (n_persons < sizes[galleries])
+    common_lengths = sizes.copy()
+    np.minimum.at(common_lengths, galleries[ends_early], n_persons[ends_early])
+    return common_lengths
 
 
 def _first_of_each(
-    search: NDArray[np.int64], score: NDArray[np.float64], length: int
+    search: NDArray[np.int64], score: NDArray[np.float64], lengths: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Return which candidates are among so many of the highest scores of their list."""
+    """Return which candidates are among the highest scores of their list, `lengths` [search]."""
     order = np.lexsort((-score, search))
     starts = np.searchsorted(search[order], search[order])
     is_first = np.zeros(search.size, dtype=np.bool_)
-    is_first[order[np.arange(search.size) - starts < length]] = True
+    is_first[order[np.arange(search.size) - starts < lengths[search[order]]]] = True
     return is_first
 
 
@@ -517,17 +534,16 @@ def _full_scores(
     ids = rows["test"].unique().sort().to_list()
     number = {search: i for i, search in enumerate(ids)}
     search = np.array([number[test] for test in rows["test"]], dtype=np.int64)
-    best_entries = _highest_of_each(search, person, score)
-    n_repeated = int(search.size - best_entries.size)
-    if n_repeated and not gallery.person_of_model:
-        occur = (
-            "pair of a person and a probe occurs"
-            if n_repeated == 1
-            else "pairs of a person and a probe occur"
+    repeated = _repeated_rows(rows, "test", "enrol")
+    if repeated.size:
+        first = rows.row(int(repeated[0]), named=True)
+        msg = (
+            f"{scanned.location(first['row'], 'enrol')}: {first['enrol']!r} has a second score "
+            f"with {first['test']!r}"
         )
-        msg = f"{scanned.name}: {n_repeated:,} {occur} twice"
-        hint = "keep one row of each, or name the models of each person in the gallery"
-        raise DataError(msg, hint)
+        raise DataError(msg, _remedy_for_repeated(gallery))
+    best_entries = _highest_of_each(search, person, score)
+    n_models = int(search.size - best_entries.size)
     search, person, scores = search[best_entries], person[best_entries], score[best_entries]
     n_missing = len(ids) * len(gallery.persons) - search.size
     is_complete = np.bincount(search, minlength=len(ids)) == len(gallery.persons)
@@ -563,7 +579,7 @@ def _full_scores(
         provenance |= scanned.content.provenance
     n_excluded = int((~is_complete).sum())
     return SearchList(
-        scanned.name, SCORES, complete_ids, speakers, galleries, searches, n_repeated, n_excluded,
+        scanned.name, SCORES, complete_ids, speakers, galleries, searches, n_models, n_excluded,
         [provenance],
     )  # fmt: skip
 
