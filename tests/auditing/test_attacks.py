@@ -168,6 +168,37 @@ def test_a_verdict_stays_and_says_if_it_may_not_hold_for_other_attacks():
     assert sfar_verdict(unlike)["reason"] == "attack_dependent"
 
 
+def test_a_difference_says_what_becomes_of_it_if_groups_faced_the_same_attacks():
+    trials, people = spoof_list({"f": [0.8, 0.2], "m": [0.8, 0.2]}, 10)
+    # women face the strong attack twice as often, men the weak one
+    trials = [
+        trial
+        for i, trial in enumerate(trials)
+        if trial["label"] != "spoof"
+        or i % 2
+        or (trial["attack"] == "A00") == trial["enrol"].startswith("f")
+    ]
+    audit = audited(trials, people, operating_points="threshold=1")
+    row, total = sfar_verdict(audit), rows_of(audit)["f", ""]
+    assert row["verdict"] == "worse"
+    values = json.loads(row["values"])["ratio_to_reference"]
+    assert values["equal_weight"] == pytest.approx(total["standardised_ratio"], abs=1e-12)
+    words = " ".join(overview.overview(audit).finding_sentences)
+    condition = "hares of attacks differ between groups: with equal weight for each attack, "
+    assert f"S{condition}" in words
+    stated = audit.sentences().subset(column="sentence", code="ratio_to_reference")
+    assert any(f"s{condition}" in row["sentence"] for row in stated.rows())
+    # where no attack is common to both groups, nothing is left to compare
+    apart = [
+        trial
+        for trial in trials
+        if trial["label"] != "spoof" or (trial["attack"] == "A00") == trial["enrol"].startswith("f")
+    ]
+    audit = audited(apart, people, operating_points="threshold=1")
+    words = " ".join(overview.overview(audit).finding_sentences)
+    assert "and no ratio with equal weight for each attack is known" in words
+
+
 def test_sentences_name_the_attacks_that_matter(audit):
     scope = scope_of(audit)
     words = " ".join(attack_sentences(audit, scope, "sfar=0.2"))

@@ -28,6 +28,8 @@ from parivox.lazy import lazy_names
 
 if TYPE_CHECKING:
     from parivox.auditing.attacks import ATTACK_DEPENDENT as ATTACK_DEPENDENT
+    from parivox.auditing.attacks import EQUAL_WEIGHT as EQUAL_WEIGHT
+    from parivox.auditing.attacks import MAX_SHARE_DIFFERENCE as MAX_SHARE_DIFFERENCE
     from parivox.auditing.cascade import (
         CASCADE_SOURCE as CASCADE_SOURCE,
     )
@@ -230,9 +232,6 @@ if TYPE_CHECKING:
     from parivox.auditing.speaker_counts import (
         count_by_speaker as count_by_speaker,
     )
-    from parivox.auditing.spoof_warnings import (
-        MAX_SHARE_DIFFERENCE as MAX_SHARE_DIFFERENCE,
-    )
     from parivox.auditing.system import check_polarity as check_polarity
     from parivox.auditing.system_uncertainty import MAX_EXACT_TRIALS as MAX_EXACT_TRIALS
     from parivox.auditing.tandem import TANDEM_ITEMS as TANDEM_ITEMS
@@ -240,7 +239,7 @@ if TYPE_CHECKING:
     from parivox.auditing.verdicts import BELOW_MINIMUM as BELOW_MINIMUM
 
 _HOMES = {
-    "parivox.auditing.attacks": ("ATTACK_DEPENDENT",),
+    "parivox.auditing.attacks": ("ATTACK_DEPENDENT", "EQUAL_WEIGHT", "MAX_SHARE_DIFFERENCE"),
     "parivox.auditing.cascade": ("CASCADE_SOURCE", "REJECTED_FIRST", "REJECTED_SECOND"),
     "parivox.auditing.cell_counts": ("group_counts",),
     "parivox.auditing.counts.counting": ("count", "count_trials"),
@@ -311,7 +310,6 @@ _HOMES = {
         "TABLES",
     ),
     "parivox.auditing.speaker_counts": ("count_by_speaker",),
-    "parivox.auditing.spoof_warnings": ("MAX_SHARE_DIFFERENCE",),
     "parivox.auditing.system_uncertainty": ("MAX_EXACT_TRIALS",),
     "parivox.auditing.system": ("check_polarity",),
     "parivox.auditing.tandem": ("TANDEM_ITEMS",),

@@ -37,6 +37,10 @@ UNKNOWN_ATTACK = "unknown attack"
 """What stands for the attack of spoof trials that have none."""
 ATTACK_DEPENDENT = "attack_dependent"
 """Reason code: a verdict may not hold for other attacks."""
+EQUAL_WEIGHT = "equal_weight"
+"""Value of a verdict: the ratio with equal weight for each attack, where shares of these differ."""
+MAX_SHARE_DIFFERENCE = 0.02
+"""Difference between groups in the share of an attack from which on rates are standardised."""
 TOO_FEW_ATTACKS = "too_few_attacks"
 """Note of ratios of which nothing is said for other attacks."""
 _RATIOS = ("ratio", "low", "high", "ratio_without", "standardised_ratio")
@@ -202,6 +206,22 @@ class OtherAttacks(NamedTuple):
     low: FloatArray
     high: FloatArray
     """Limits for other attacks; NaN where there are none, as with few attacks."""
+    standardised: FloatArray | None = None
+    """Ratios with equal weight for each attack; None where all groups have the same shares."""
+
+    def conditions(self) -> list[dict[str, Any]]:
+        """Return what a verdict on each group holds for, as values of a fact."""
+        conditions: list[dict[str, Any]] = [
+            {ATTACK_DEPENDENT: True} if dependent else {} for dependent in self.is_dependent
+        ]
+        if self.standardised is None:
+            return conditions
+        # JSON has no NaN, of groups that have no attack in common
+        ratios = [None if np.isnan(ratio) else ratio for ratio in self.standardised.tolist()]
+        return [
+            condition | {EQUAL_WEIGHT: ratio}
+            for condition, ratio in zip(conditions, ratios, strict=True)
+        ]
 
 
 def ratios_of_other_attacks(
@@ -221,18 +241,32 @@ def ratios_of_other_attacks(
         if ratio is None or located.reason:
             continue
         low = high = np.full(len(groups), np.nan)
+        standardised = None
         if group_attacks is not None:
             known_counts = group_attacks.known_attacks.at_point(i)
+            reference_counts = _reference_counts(known_counts, groups, options.reference[0])
+            if (group_attacks.counts.at_point(i).share_differences > MAX_SHARE_DIFFERENCE).any():
+                standardised = _standardised_ratios(known_counts, reference_counts)
             speakers = group_attacks.speakers_of_groups
             low, high = ratios_for_other_attacks(
                 known_counts,
-                _reference_counts(known_counts, groups, options.reference[0]),
+                reference_counts,
                 (ratio.low, ratio.high),
                 np.minimum(speakers, _reference_sums(speakers, groups, options.reference[0])),
                 options.confidence,
             )
-        other_attacks[located.point.text] = OtherAttacks(~((low > 1) | (high < 1)), low, high)
+        other_attacks[located.point.text] = OtherAttacks(
+            ~((low > 1) | (high < 1)), low, high, standardised
+        )
     return other_attacks
+
+
+def _standardised_ratios(counts: AttackCounts, reference: AttackCounts) -> FloatArray:
+    """Return ratios of SFAR with equal weight for each attack that all groups have, ``[group]``."""
+    return safe_divide(
+        counts.standardised_rates(counts.common_attacks),
+        reference.standardised_rates(counts.common_attacks),
+    )
 
 
 def _reference_counts(counts: AttackCounts, groups: Sequence[str], reference: str) -> AttackCounts:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.auditing.attacks import UNKNOWN_ATTACK
+from parivox.auditing.attacks import MAX_SHARE_DIFFERENCE, UNKNOWN_ATTACK
 from parivox.core.cluster_errors import safe_divide
 from parivox.core.counts import SPOOF
 from parivox.data.value_warnings import DataWarning
@@ -24,8 +24,6 @@ _MIN_CLAIMED_SPEAKERS = 5
 """Claimed speakers of an attack."""
 _MAX_SPOOF_SHARE_DIFFERENCE = 0.05
 """Difference between groups in the share of spoof trials from which on SASV-EERs differ by it."""
-MAX_SHARE_DIFFERENCE = 0.02
-"""Difference between groups in the share of an attack from which on rates are standardised."""
 
 
 def spoof_warnings(

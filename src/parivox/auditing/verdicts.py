@@ -121,7 +121,8 @@ def add_verdict_rows(
             zip(rates, ratios, rate_verdicts, strict=True)
         ):
             # a ratio needs p below this, so that Holm's adjusted p is below alpha
-            is_attack_dependent = _depends_on_attacks(metric, verdict, other_attacks.get(point))
+            attack_conditions = _attack_conditions(metric, verdict, other_attacks.get(point))
+            is_attack_dependent = [ATTACK_DEPENDENT in values for values in attack_conditions]
             max_p = (1 - options.confidence) * safe_divide(ratio.p, adjusted.p_holm[i], 1.0)
             add(
                 group=list(groups),
@@ -140,7 +141,7 @@ def add_verdict_rows(
                     reference,
                     worst_groups[i],
                     ratios_without_worst[i],
-                    is_attack_dependent,
+                    attack_conditions,
                     unchecked=ratio.has_shared_trials,
                 ),
                 reason=np.where(is_attack_dependent, ATTACK_DEPENDENT, verdict.reason),
@@ -287,14 +288,17 @@ def _no_verdict_reasons(
     ]
 
 
-def _depends_on_attacks(
+def _attack_conditions(
     metric: str, verdict: Verdicts, other_attacks: OtherAttacks | None
-) -> NDArray[np.bool_]:
-    """Return which verdicts of a difference may not hold for other attacks."""
-    differs = np.isin(verdict.code, DIFFERENT)
+) -> list[dict[str, Any]]:
+    """Return what verdicts of a difference in spoof accepts hold for; empty for all others."""
+    differs = np.isin(verdict.code, DIFFERENT).tolist()
     if metric != "sfar" or other_attacks is None:
-        return np.zeros_like(differs)
-    return differs & other_attacks.is_dependent
+        return [{} for _ in differs]
+    return [
+        condition if is_different else {}
+        for is_different, condition in zip(differs, other_attacks.conditions(), strict=True)
+    ]
 
 
 def _rate_verdicts(
@@ -342,13 +346,14 @@ def _rate_facts(
     reference: str,
     worst_groups: NDArray[np.object_],
     ratio_without_worst: ReferenceRatios,
-    is_attack_dependent: NDArray[np.bool_],
+    attack_conditions: Sequence[Mapping[str, Any]],
     *,
     unchecked: bool,
 ) -> list[str]:
     """Return what is found of each group in one rate.
 
-    With `unchecked`, the ratios without the worst group are unknown.
+    `attack_conditions` are what verdicts on spoof accepts hold for. With `unchecked`, the ratios
+    without the worst group are unknown.
     """
     columns = (
         verdict.code,
@@ -357,22 +362,20 @@ def _rate_facts(
         verdict.low,
         verdict.high,
         worst_groups,
-        is_attack_dependent,
         ratio_without_worst.ratio,
         ratio_without_worst.low,
         ratio_without_worst.high,
     )
     facts = []
-    for code, reason, ratio, low, high, worst_group, is_dependent, *numbers_without in zip(
-        *[column.tolist() for column in columns], strict=True
+    for (code, reason, ratio, low, high, worst_group, *numbers_without), of_attacks in zip(
+        zip(*[column.tolist() for column in columns], strict=True), attack_conditions, strict=True
     ):
         condition: dict[str, Any] = {}
         if worst_group:
             condition = {"without": {"groups": [worst_group]} | ratio_values(*numbers_without)}
         elif unchecked and code == "better":
             condition = {"unchecked": True}
-        if is_dependent:
-            condition |= {"attack_dependent": True}
+        condition |= of_attacks
         facts.append(
             RateVerdict(metric, code, reason, ratio, low, high, reference, condition).fact()
         )

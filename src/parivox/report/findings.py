@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from parivox.auditing import (
     AT_DEPLOYED_THRESHOLD,
     COUNTED_AT,
+    EQUAL_WEIGHT,
     FILES_OF_COUNTS,
     GROUP_WITHHELD,
     LIMITS,
@@ -63,6 +64,7 @@ from parivox.report.catalogue import (
 from parivox.report.data_sentences import content_text, metric_text
 from parivox.report.identification import is_identification, unit_text
 from parivox.report.limitation_sentences import Caveat, groups_without_trials_text
+from parivox.report.verdict_sentences import equal_weight_text
 from parivox.report.words import (
     count_of,
     count_text,
@@ -226,6 +228,14 @@ def group_figures_text(verdicts: Verdicts, group: str, rates: Rates, point: str)
             ". With few data, ratios of groups found worse or better tend to be too far from 1"
         )
     return sentence
+
+
+def equal_weight(row: Row) -> str:
+    """Return what a verdict says of the ratio with equal weight for each attack; may be empty."""
+    for verdict in facts_of_row(row, "sentence"):
+        if EQUAL_WEIGHT in verdict.values:
+            return equal_weight_text(verdict.values[EQUAL_WEIGHT])
+    return ""
 
 
 def shrinkage_estimate(row: Row) -> float | None:

@@ -156,6 +156,8 @@ class GroupComparison(NamedTuple):
     """Speakers of the searches behind the rate; None for trials, whose group has as many."""
     details: str = ""
     """How many errors name another person, where searches have rates only."""
+    equal_weight: str = ""
+    """What becomes of the ratio with equal weight for each attack, where shares of these differ."""
 
     @property
     def is_shown_to_differ(self) -> bool:
@@ -545,6 +547,7 @@ def _group_comparison(scope: Scope, rate_row: Row, verdict_row: Row | None) -> G
         reason_code=reason_code,
         best_guess="" if estimate is None else short_number(estimate),
         error_counts=error_counts,
+        equal_weight=findings.equal_weight(verdict_row),
     )
 
 
@@ -791,6 +794,21 @@ def _frequency_sentence(
     if any(comparison.reason_code == ATTACK_DEPENDENT for comparison in named):
         phrases.append(Phrase(". " + sentence_text("may_not_hold_for_other_attacks")))
     return phrases
+
+
+def _attack_phrases(groups: Sequence[GroupComparisons]) -> Iterator[Phrase]:
+    """Yield what differences in spoof accepts depend on: the attacks, and their shares."""
+    named = [(group, comparison) for group, comparisons in groups for comparison in comparisons]
+    if any(comparison.reason_code == ATTACK_DEPENDENT for _, comparison in named):
+        yield Phrase(". This may not hold for other attacks")
+    standardised = [(group, comparison) for group, comparison in named if comparison.equal_weight]
+    if standardised:
+        group, comparison = standardised[0]
+        of_group = ""
+        if len(named) > 1:
+            system = f" with {comparison.system}" if group.n_systems > 1 else ""
+            of_group = f" ({group.name}{system})"
+        yield Phrase(f". {capitalised(comparison.equal_weight)}{of_group}")
 
 
 def _only_system(metric: str, groups: Sequence[GroupComparisons]) -> str:

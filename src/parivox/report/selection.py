@@ -25,6 +25,7 @@ from parivox.report.audit_queries import (
 from parivox.report.catalogue import full_sentence, gates_text, inconclusive_text
 from parivox.report.findings import (
     confidence_statement,
+    equal_weight,
     no_threshold_sentence,
     primary_question_text,
     ratio_legend,
@@ -187,7 +188,8 @@ def _missing_answer_reason(rate_row: Row, verdict_row: Row | None) -> str:
         return ""
     if verdict_row["verdict"] != "inconclusive":
         is_conditional = verdict_row["reason"] == ATTACK_DEPENDENT
-        return inconclusive_text(verdict_row) if is_conditional else ""
+        conditions = [inconclusive_text(verdict_row)] if is_conditional else []
+        return "; ".join(filter(None, (*conditions, equal_weight(verdict_row))))
     if verdict_row["reason"] not in INCONCLUSIVE_REASONS:  # how a group misses a minimum
         return inconclusive_text(verdict_row)
     return ", with ".join(filter(None, (inconclusive_text(verdict_row), gates_text(verdict_row))))

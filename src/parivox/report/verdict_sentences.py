@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from parivox.auditing import EQUAL_WEIGHT
 from parivox.core.intervals import UNKNOWN_SPEAKERS
 from parivox.report.error_names import SEARCH_ERRORS
 from parivox.report.sentence_template import SentenceTemplate
@@ -70,7 +71,17 @@ def _frequency(values: Values) -> str:
 def _condition(values: Values) -> str:
     """Return what a verdict depends on: the worst of the other groups, or the attacks."""
     attacks = "; may not hold for other attacks" if values.get("attack_dependent") else ""
+    if EQUAL_WEIGHT in values:
+        attacks += f"; {equal_weight_text(values[EQUAL_WEIGHT])}"
     return f"{_worst_group_condition(values)}{attacks}"
+
+
+def equal_weight_text(ratio: float | None) -> str:
+    """Return what becomes of a ratio of SFAR if each attack has equal weight."""
+    words = "shares of attacks differ between groups"
+    if ratio is None:
+        return f"{words}, and no ratio with equal weight for each attack is known"
+    return f"{words}: with equal weight for each attack, {short_number(ratio)} times"
 
 
 def _worst_group_condition(values: Values) -> str:
