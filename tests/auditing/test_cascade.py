@@ -214,6 +214,55 @@ def test_trials_without_a_score_of_the_countermeasure_are_not_scored():
     assert items["trials_without_countermeasure_score"] == 2
     (row,) = audit.groups.subset(grouping="all", metric="sfar").rows()
     assert row["trials"] == 6
+    # one of 7 spoof trials and one of the nontarget trials, but no target trial
+    (caveat,) = [
+        each for each in overview.overview(audit).caveats if "countermeasure" in each.short
+    ]
+    assert caveat.short.endswith("excluded, without a countermeasure score")
+
+
+def test_missing_scores_of_a_countermeasure_are_a_limitation_with_the_rate_they_hide():
+    columns = {name: [] for name in ("enrol", "test", "enrol_speaker", "score", "label", "attack")}
+    people = {"id": [f"s{i:02}" for i in range(40)], "group": ["f", "m"] * 20}
+    for i, speaker in enumerate(people["id"]):
+        for k, label in enumerate(["target"] * 6 + ["nontarget"] * 3 + ["spoof"] * 3):
+            score = float(k % 3 + i % 3 + 2 * (label == "target"))
+            cells = (speaker, f"{speaker}-{k}", speaker, score, label)
+            for name, cell in zip(columns, cells, strict=False):
+                columns[name].append(cell)
+            columns["attack"].append("A07" if label == "spoof" else "")
+    columns["test_speaker"] = [
+        people["id"][(i // 12 + 1) % 40] if label == "nontarget" else speaker
+        for i, (label, speaker) in enumerate(
+            zip(columns["label"], columns["enrol_speaker"], strict=True)
+        )
+    ]
+    # half of the target trials of f have no score of the countermeasure
+    scored = [
+        test
+        for test, speaker in zip(columns["test"], columns["enrol_speaker"], strict=True)
+        if int(speaker[1:]) % 2 or test[-1] not in "024" or len(test) > 5
+    ]
+    audit = pv.audit(
+        columns,
+        people,
+        by="group",
+        operating_points=("threshold=3",),
+        intervals=False,
+        cm={"filename": scored, "cm-score": [1.0] * len(scored)},
+        cm_threshold="0",
+    )
+    words = {caveat.code: caveat.sentence for caveat in overview.overview(audit).caveats}
+    limitation = words["trials_without_countermeasure_score"]
+    assert limitation.startswith("60 target trials (25.0 %) excluded, without a countermeasure")
+    rates = audit.groups.subset(grouping="all", metric="fnr").rows()[0]
+    if_rejected = (rates["errors"] + 60) / (rates["trials"] + 60)
+    assert f"would be {100 * if_rejected:.3g} % instead of {100 * rates['value']:.3g} %" in (
+        limitation.replace("\N{NO-BREAK SPACE}", " ")
+    )
+    assert "50.0 % of the target trials of f have no score, 0 % of m" in (
+        words["missing_scores_differ"].replace("\N{NO-BREAK SPACE}", " ")
+    )
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from parivox.auditing.cascade import (
         REJECTED_SECOND as REJECTED_SECOND,
     )
+    from parivox.auditing.cascade import (
+        WITHOUT_FIRST_SCORE as WITHOUT_FIRST_SCORE,
+    )
     from parivox.auditing.cell_counts import group_counts as group_counts
     from parivox.auditing.counts.counting import (
         count as count,
@@ -240,7 +243,12 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "parivox.auditing.attacks": ("ATTACK_DEPENDENT", "EQUAL_WEIGHT", "MAX_SHARE_DIFFERENCE"),
-    "parivox.auditing.cascade": ("CASCADE_SOURCE", "REJECTED_FIRST", "REJECTED_SECOND"),
+    "parivox.auditing.cascade": (
+        "CASCADE_SOURCE",
+        "REJECTED_FIRST",
+        "REJECTED_SECOND",
+        "WITHOUT_FIRST_SCORE",
+    ),
     "parivox.auditing.cell_counts": ("group_counts",),
     "parivox.auditing.counts.counting": ("count", "count_trials"),
     "parivox.auditing.counts.merging": ("counts_with_groupings", "read_counts_files"),

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.operating_points import parse_point
-from parivox.core.counts import Counts
+from parivox.core.counts import NONTARGET, TARGET, TRIAL_CLASSES, Counts
 from parivox.data.cell_words import is_number
 from parivox.data.countermeasure import CountermeasureScores, read_countermeasure_scores
-from parivox.data.trial_checks import LEFT_OUT, DataNote
+from parivox.data.trial_checks import LEFT_OUT, UNSCORED_OF_CLASS, UNSCORED_TESTS, DataNote
 from parivox.errors import ConfigError, DataError
+from parivox.facts import fact
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ VERIFICATION_SCORE, COUNTERMEASURE_SCORE = "verification_score", "countermeasure
 """Columns of trials: the scores of the two systems."""
 CASCADE_SOURCE = "countermeasure"
 """Source of rows of the table ``data`` on the two stages."""
+WITHOUT_FIRST_SCORE = "trials_without_countermeasure_score"
 REJECTED_FIRST = "target_trials_rejected_by_countermeasure"
 REJECTED_SECOND = "target_trials_rejected_by_verification"
 _RULES = {"bpcer": "fnr", "apcer": "fpr"}
@@ -98,23 +100,59 @@ class Countermeasure:
         scores = self.scores.of_recordings(trials.utterance_ids.series())
         threshold = self.threshold(trials, scores)
         decided = trials.with_scores(partial(_decided, scores=scores, threshold=threshold))
-        n_unscored = trials.n_trials - decided.n_trials
         if not decided.n_trials:
             msg = f"{self.scores.name}: contains no scores of the test recordings in {trials.name}"
             hint = "check that the files belong together"
             raise DataError(msg, hint)
-        item = "trials_without_countermeasure_score"
-        notes = [DataNote(CASCADE_SOURCE, item, n_unscored, LEFT_OUT)] if n_unscored else []
+        notes = []
+        if n_unscored := trials.n_trials - decided.n_trials:
+            item = fact(WITHOUT_FIRST_SCORE, **_unscored_of_class(trials, np.isnan(scores)))
+            notes = [DataNote(CASCADE_SOURCE, item, n_unscored, LEFT_OUT)]
         digest = hashlib.sha256(trials.content_sha256.encode())
         digest.update(np.where(np.isnan(scores), -1, scores >= threshold).tobytes())
         return replace(
             decided,
             data_notes=[*decided.data_notes, *notes],
+            counts_by_speaker=_with_unscored(trials, np.isnan(scores)),
             content_sha256=digest.hexdigest(),
             provenance=[*decided.provenance, dict(self.scores.provenance)],
             first_stage_threshold=threshold,
             first_stage_rule=self.rule,
         )
+
+
+def _unscored_of_class(trials: TrialSet, is_unscored: NDArray[np.bool_]) -> dict[str, int]:
+    """Return how many trials of each class the countermeasure has no score of."""
+    counts = np.zeros(len(TRIAL_CLASSES), dtype=np.int64)
+    for partition in trials.partitions():
+        rows = partition.without_conflicts()
+        trial_class = rows.trial_class[is_unscored.take(rows.test)]
+        counts += np.bincount(trial_class, minlength=counts.size)
+    return dict(zip(TRIAL_CLASSES, counts.tolist(), strict=True))
+
+
+def _with_unscored(
+    trials: TrialSet, is_unscored: NDArray[np.bool_]
+) -> dict[str, NDArray[np.int64]]:
+    """Return what is counted by speaker, with trials that the countermeasure has no score of."""
+    n_speakers = int(trials.utterance_speaker.max(initial=-1)) + 1
+    n_speakers = max([n_speakers, *(counts.size for counts in trials.counts_by_speaker.values())])
+    counts_by_speaker = dict(trials.counts_by_speaker)
+    for partition in trials.partitions():
+        rows = partition.without_conflicts()
+        is_counted = is_unscored.take(rows.test)
+        is_nontarget = is_counted & ~rows.target & ~rows.spoof
+        for item, utterances in (
+            (UNSCORED_OF_CLASS[TARGET], rows.enrol[is_counted & rows.target]),
+            (UNSCORED_OF_CLASS[NONTARGET], rows.enrol[is_nontarget]),
+            (UNSCORED_TESTS, rows.test[is_nontarget]),
+        ):
+            speaker = trials.utterance_speaker.take(utterances)
+            if speaker.size:
+                counts = counts_by_speaker.get(item, np.zeros(n_speakers, dtype=np.int64)).copy()
+                np.add.at(counts, speaker[speaker >= 0], 1)
+                counts_by_speaker[item] = counts
+    return counts_by_speaker
 
 
 def _decided(partition: Trials, scores: FloatArray, threshold: float) -> Trials:

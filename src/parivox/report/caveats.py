@@ -9,8 +9,16 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from parivox.auditing import MISSING_SCORES, MISSING_TARGETS, SAME_TRIALS
+from parivox.auditing import (
+    CASCADE_SOURCE,
+    MISSING_SCORES,
+    MISSING_TARGETS,
+    SAME_TRIALS,
+    WITHOUT_FIRST_SCORE,
+)
 from parivox.core.attacks import MIN_ATTACKS
+from parivox.core.measures import base_metric
+from parivox.facts import facts_of_row
 from parivox.report import findings
 from parivox.report.audit_queries import (
     POOLED,
@@ -40,6 +48,8 @@ if TYPE_CHECKING:
 
 _MAX_SMALL_GROUPS = 10
 """Small groups that are named with what they have too little of."""
+_MAX_UNSCORED_SHARE = 0.05
+"""Share of the trials of a class that may lack a score of the countermeasure without a remark."""
 _EFFECT_OF_CHECK = {
     "G14": sentence_text("scores_of_shared_recordings_dependent"),
     "G15": sentence_text("groups_weighed_unequally"),
@@ -102,6 +112,43 @@ def _fnr_if_rejected(audit: Audit, system: Row, missing_row: Row) -> dict[str, A
         "rate": rate["value"],
         "if_rejected": (rate["errors"] + n_missing) / (rate["trials"] + n_missing),
     }
+
+
+def trials_without_countermeasure_score(audit: Audit, system: Row) -> Iterator[Caveat]:
+    """Yield which classes lack scores of the countermeasure, where they are more than a few."""
+    rows = audit.data.subset(**system, source=CASCADE_SOURCE, item=WITHOUT_FIRST_SCORE).rows()
+    for row in rows:
+        (missing,) = facts_of_row(row, "item")
+        classes = []
+        for rate_row in _pooled_rates(audit, system):
+            trial_class = base_metric(rate_row["metric"]).trial_class
+            n_missing = missing.values.get(trial_class, 0)
+            share = n_missing / (n_missing + rate_row["trials"]) if n_missing else 0
+            if share > _MAX_UNSCORED_SHARE:
+                classes.append({"trial_class": trial_class, "trials": n_missing, "share": share})
+        if classes:
+            everyone = {"grouping": "all", "group": "all"}
+            n_missing = missing.values["target"]
+            rates = _fnr_if_rejected(audit, system, {**everyone, "count": n_missing})
+            yield Caveat(
+                WITHOUT_FIRST_SCORE,
+                {
+                    "classes": classes,
+                    "rates_if_rejected": [rates] if rates and n_missing else [],
+                    "operating_point": first_point_name(audit, system),
+                },
+            )
+
+
+def _pooled_rates(audit: Audit, system: Row) -> list[Row]:
+    """Return the rate of each error type of all trials at the first operating point."""
+    filters = {**system, "grouping": "all", "within": "", "definition": ""}
+    filters["operating_point"] = first_point_name(audit, system)
+    return [
+        row
+        for metric in error_types(audit)
+        for row in audit.groups.subset(**filters, metric=metric).rows()[:1]
+    ]
 
 
 # ---- trials and thresholds
@@ -265,6 +312,7 @@ SYSTEM_RULES: tuple[Callable[[Audit, Row], Iterator[Caveat]], ...] = (
     findings.unknown_test_speakers,
     findings.placeholder_speakers,
     excluded_trials,
+    trials_without_countermeasure_score,
     findings.trials_in_no_group,
     findings.counts_files,
 )

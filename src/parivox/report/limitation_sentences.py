@@ -65,6 +65,25 @@ def _limitation(
 # ---- missing and excluded trials
 
 
+def _without_countermeasure_score(values: Values) -> str:
+    excluded = [
+        f"{count_of(each['trials'], each['trial_class'] + ' trial')} ({percent(each['share'])})"
+        for each in values["classes"]
+    ]
+    return f"{' and '.join(excluded)} excluded, without a countermeasure score"
+
+
+def _effect_of_countermeasure_scores(values: Values) -> str:
+    sentence = _without_countermeasure_score(values)
+    if not values["rates_if_rejected"]:
+        return sentence
+    (rates,) = values["rates_if_rejected"]
+    return (
+        f"{sentence}; if all were rejected, the FNR would be {percent(rates['if_rejected'])} "
+        f"instead of {percent(rates['rate'])} (operating point {values['operating_point']})"
+    )
+
+
 def _missing_scores(values: Values) -> str:
     highest, lowest = values["highest"], values["lowest"]
     system = f"{values['system']}: " if values["system"] else ""
@@ -482,6 +501,16 @@ LIMITATIONS: dict[str, LimitationTemplate] = {
             "lowest": {"group": "m", "share": 0.03},
             "rates_if_rejected": [{"group": "f", "rate": 0.05, "if_rejected": 0.17}],
             "operating_point": "fpr=0.01",
+        },
+    ),
+    "trials_without_countermeasure_score": _limitation(
+        _without_countermeasure_score,
+        _effect_of_countermeasure_scores,
+        "data",
+        {
+            "classes": [{"trial_class": "target", "trials": 152, "share": 0.21}],
+            "rates_if_rejected": [{"group": "all", "rate": 0.079, "if_rejected": 0.274}],
+            "operating_point": "threshold=1",
         },
     ),
     "common_trials_only": _limitation(
