@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import parivox as pv
 from parivox.core.attacks import AttackCounts, ratios_for_other_attacks
+from parivox.errors import ConfigError
 from parivox.report import overview
 from parivox.report.sheets.attacks import attack_sentences, attack_table
 
@@ -353,6 +354,22 @@ def test_a_limit_of_one_attack_has_the_interval_of_its_spoof_trials_alone(follow
             assert numbers == pytest.approx([of_group[name] for name in ("value", "low", "high")])
     words = " ".join(str(audit).split())
     assert f"Limit of 15 % on SFAR of {attacks[0]} at threshold=1" in words
+
+
+def test_a_limit_of_a_name_that_is_a_group_and_an_attack_is_refused():
+    trials = [dict(trial) for trial in LIST["trials"]]
+    for trial in trials:
+        trial["attack"] = "f" if trial["attack"] == "A07" else trial["attack"]
+    for limit in ("sfar:f=5%", "sfar:f=0.2"):
+        with pytest.raises(ConfigError, match="'f' is both a group and an attack; rename one"):
+            audited(trials, limits=limit)
+    # attacks have no limits of ratios or of other rates
+    audit = audited(trials, limits=("sfar:f=1.5x", "fnr:f=5%", "sfar:m=5%", "sfar:A17=5%"))
+    assert {row["metric"] for row in audit.limits.rows() if row["measure"] == "limit"} == {
+        "fnr",
+        "sfar",
+        "sfar:A17",
+    }
 
 
 def test_limits_of_attacks_without_a_threshold_say_why():

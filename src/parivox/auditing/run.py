@@ -704,10 +704,14 @@ def _check_limits(inputs: GroupedTrials, options: Options, group_names: Sequence
     """Refuse limits of what is no group, and no attack of which the SFAR could have a limit."""
     attacks = sorted({name for trials in inputs.trial_sets for name in trials.attacks})
     for limit in options.limits:
+        is_of_attack = limit.metric == "sfar" and not limit.is_ratio
+        if is_of_attack and limit.group in attacks and limit.group in group_names:
+            msg = f"--limit: {limit.group!r} is both a group and an attack"
+            hint = "rename one of them, for example the attack in the list of trials"
+            raise ConfigError(msg, hint)
         if limit.group and limit.group not in group_names:
             msg = f"--limit: {limit.group!r} is not a group"
             hint = name_hint(limit.group, group_names)
-            is_of_attack = limit.metric == "sfar" and not limit.is_ratio
             if is_of_attack and attacks:
                 msg = f"--limit: {limit.group!r} is neither a group nor an attack"
                 hint = name_hint(limit.group, [*group_names, *attacks])
