@@ -790,9 +790,7 @@ def _frequency_sentence(
             phrases += _group_phrases(
                 metric, code, groups, units, has_figures=has_figures, is_one_system=bool(system)
             )
-    named = chain.from_iterable(comparisons for _, comparisons in (*worse, *better))
-    if any(comparison.reason_code == ATTACK_DEPENDENT for comparison in named):
-        phrases.append(Phrase(". " + sentence_text("may_not_hold_for_other_attacks")))
+    phrases += _attack_phrases([*worse, *better])
     return phrases
 
 
@@ -800,7 +798,7 @@ def _attack_phrases(groups: Sequence[GroupComparisons]) -> Iterator[Phrase]:
     """Yield what differences in spoof accepts depend on: the attacks, and their shares."""
     named = [(group, comparison) for group, comparisons in groups for comparison in comparisons]
     if any(comparison.reason_code == ATTACK_DEPENDENT for _, comparison in named):
-        yield Phrase(". This may not hold for other attacks")
+        yield Phrase(". " + sentence_text("may_not_hold_for_other_attacks"))
     standardised = [(group, comparison) for group, comparison in named if comparison.equal_weight]
     if standardised:
         group, comparison = standardised[0]
