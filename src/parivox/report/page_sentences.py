@@ -17,6 +17,13 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
     "observed_rates_only": SentenceTemplate(
         "observed rates, errors/trials below; without intervals there are no verdicts"
     ),
+    "classes_of_trials": SentenceTemplate(
+        "trial: two recordings, of one speaker (target trial) or of two speakers (nontarget trial)"
+    ),
+    "adjusted_p": SentenceTemplate(
+        "adjusted p: how often a difference at least as large would occur if error rates were "
+        "equal in all groups, adjusted for the number of comparisons"
+    ),
     "worse_and_better_signs": SentenceTemplate(
         "▲ worse, ▼ better: significant after adjustment for all groups and {error_types}, and "
         "not equivalent",

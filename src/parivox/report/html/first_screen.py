@@ -111,6 +111,7 @@ def _legend(
         audit_overview.comparisons_text,
         sentence_text("worse_and_better_signs", error_types=all_error_types(audit)),
         sentence_text("inconclusive_sign"),
+        sentence_text("adjusted_p"),
     ]
     if any(
         comparison.worse_group for group in shown_groups for comparison in group.all_comparisons()
@@ -119,6 +120,7 @@ def _legend(
     legend.append(sentence_text("ratio_of_rates", reference=findings.reference_text(audit)))
     if "fpr" in _events(audit, audit_overview):
         legend.append(f"false accepts: {findings.ALLOCATIONS[options['allocate'][0]]}")
+        legend.insert(0, sentence_text("classes_of_trials"))
     if is_identification(audit):
         legend.append(sentence_text("rates_hold_for_gallery", gallery=gallery_text(audit)))
     if "sfar" in error_types(audit):
