@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import parivox as pv
+from parivox.auditing.cascade import CASCADE_SOURCE
 from parivox.auditing.private import PrivateKey
 from parivox.data import trial_shards
 from parivox.data.counts_file import KEY, holds_counts
@@ -45,7 +46,9 @@ def spoof_trials(seed, *, share_known=0.8, share_failed=0.05):
     rows = []
     for i, claimed in enumerate(people):
         claims = [("target", claimed, "", 2.5 - 0.2 * (i % 6))] * 6
-        claims += [("nontarget", people[k % N_SPEAKERS], "", 0.0) for k in range(i + 1, i + N_SPEAKERS)]
+        claims += [
+            ("nontarget", people[k % N_SPEAKERS], "", 0.0) for k in range(i + 1, i + N_SPEAKERS)
+        ]
         for k in range(14):
             attack = ("A01", "A02", "A10")[k % 3] if draw.random() < share_known else ""
             imitated = ("", claimed, people[(i + 1) % N_SPEAKERS])[k % 3]
@@ -68,7 +71,8 @@ def spoof_trials(seed, *, share_known=0.8, share_failed=0.05):
                 }
             )
     order = draw.permutation(len(rows)).tolist()
-    return pl.DataFrame([rows[i] for i in order])
+    trials = pl.DataFrame([rows[i] for i in order])
+    return trials if share_failed else trials.drop("status")
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +137,7 @@ def at_points(audit, *points):
 
 @pytest.mark.slow
 @settings(
-    max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=2, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.integers(0, 2**16), st.sampled_from([0.0, 0.8, 1.0]), st.sampled_from([0.0, 0.05]))
 def test_the_audit_is_the_same_in_memory_beyond_it_and_in_shards(
@@ -181,10 +185,10 @@ def test_attacks_may_be_in_one_shard_only_and_shards_without_spoof_trials(folder
 
 def test_blocks_of_speakers_stand_for_claimed_speakers(folder, tmp_path, monkeypatch):
     monkeypatch.setattr("parivox.share.shard_run.MAX_SEPARATE_SPEAKERS", 8)
-    monkeypatch.setattr("parivox.share.shard_run.N_SPEAKER_BLOCKS", 8)
+    monkeypatch.setattr("parivox.share.shard_run.N_SPEAKER_BLOCKS", 10)
     monkeypatch.setattr("parivox.data.units.MIN_BLOCKS_PER_GROUP", 4)
     options = {"limits": ["sfar:A02=20%"]}
-    spoof_trials(4).write_csv(folder / "blocks.csv")
+    spoof_trials(4, share_failed=0).write_csv(folder / "blocks.csv")
     whole = in_memory(folder, "blocks.csv", **options)
     merged = binned_shards(folder, tmp_path / "run", "blocks.csv", **options)
     pairs = zip(
@@ -206,10 +210,10 @@ def test_blocks_of_speakers_stand_for_claimed_speakers(folder, tmp_path, monkeyp
 
 def test_recordings_of_two_classes_are_refused_wherever_their_rows_are(folder, tmp_path):
     trials = spoof_trials(5, share_failed=0).sort("label")
-    nontarget = trials.filter(pl.col("label") == "nontarget")[:1]
+    nontarget = trials.filter(pl.col("test").str.starts_with("qz11-nontarget"))[:1]
     odd = trials.filter(pl.col("label") == "spoof")[:1].with_columns(
-        enrol=pl.lit("qz11-model"),
-        enrol_speaker=pl.lit("qz11"),
+        enrol=pl.lit("qz00-model"),
+        enrol_speaker=pl.lit("qz00"),
         test=pl.lit(nontarget["test"][0]),
         test_speaker=pl.lit(nontarget["test_speaker"][0]),
     )
@@ -233,7 +237,7 @@ def test_what_shards_cannot_have_is_refused_when_planned(folder, tmp_path):
     with pytest.raises(ConfigError, match="by attack: only spoof trials have an attack"):
         in_shards(folder, tmp_path / "c", "first.csv", by=["attack"])
     (folder / "first.csv").write_text(
-        (folder / "first.csv").read_text().replace("target,,", "target,A01,")
+        (folder / "first.csv").read_text().replace('target,"",', "target,A01,")
     )
     with pytest.raises(DataError, match="has an attack, but is not labelled spoof"):
         in_shards(folder, tmp_path / "d", "first.csv")
@@ -265,6 +269,7 @@ def test_a_cascade_beyond_memory_is_that_in_memory(folder):
     )
     assert at_points(long, POINT) == at_points(whole, POINT)
     stages = [
-        [row for row in audit.data.rows() if row["source"] == "cascade"] for audit in (whole, long)
+        [row for row in audit.data.rows() if row["source"] == CASCADE_SOURCE]
+        for audit in (whole, long)
     ]
     assert stages[0] == stages[1] != []
