@@ -786,7 +786,7 @@ def test_metadata_that_are_not_what_they_should_be_are_a_sentence(small, tmp_pat
 @pytest.mark.parametrize(
     ("column", "value"),
     [
-        ("layout", 9), ("stratum", 7), ("trial_class", 3), ("trial_class", -1),
+        ("layout", 9), ("stratum", 7), ("trial_class", 3),
         ("enrol_group", 2), ("test_group", -2), ("failed", 3),
         ("trials", 0), ("trials", -5), ("trials", 1 << 60), ("accepted", 2),
         ("score", float("nan")), ("timed", 1), ("threshold", 0.5), ("trials", 7),

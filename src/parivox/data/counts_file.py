@@ -13,8 +13,8 @@ kind first of all, and contains the hash of the file, taken with 64 zeros in its
 read in the words of version 2 (`parivox.data.counts_file_v1`).
 
 Files of target and nontarget trials alone are of version 2. Those with spoof trials, which only
-shards of an audit make, are of version 3: rows have the class in place of `target`, and in speaker
-counts the attack. In memory, rows have the columns of version 3 whatever the file.
+shards of an audit make, are of version 3: rows tell the class, not only whether it is target, and
+in speaker counts the attack. In memory, rows have the columns of version 3 whatever the file.
 """
 
 from __future__ import annotations
