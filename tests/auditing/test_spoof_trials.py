@@ -279,3 +279,10 @@ def test_what_only_an_audit_takes_is_refused_elsewhere():
     for function in (pv.count, pv.thresholds, pv.calibrate):
         with pytest.raises(DataError, match="46 spoof trials; remove the spoof trials, which only"):
             function(trials, speakers=PEOPLE, by="group")
+    trials["status"] = ["failed" if label == "spoof" else "ok" for label in trials["label"]]
+    trials["score"] = [
+        None if label == "spoof" else score
+        for label, score in zip(trials["label"], trials["score"], strict=True)
+    ]
+    with pytest.raises(DataError, match="contains 46 spoof trials"):
+        pv.count(trials, speakers=PEOPLE, by="group")

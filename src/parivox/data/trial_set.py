@@ -226,6 +226,14 @@ class TrialSet:
         return SPOOF + 1 if self.n_spoof else SPOOF
 
     @property
+    def n_failed_spoof(self) -> int:
+        """Spoof trials of recordings that failed."""
+        if self.failures is None:
+            return 0
+        failed = (partition.failed for partition in self.partitions())
+        return sum(int(trials.spoof.sum()) for trials in failed if trials is not None)
+
+    @property
     def name(self) -> str:
         """What was read, for messages."""
         return str(self.provenance[0]["name"])

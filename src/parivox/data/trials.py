@@ -188,8 +188,9 @@ def read_trials(
         rows.read_list(scanned)
     with stage("checking the trials"):
         trial_set = _check_trials(rows, tables, system, list_, conflicts)
-    if trial_set.n_spoof and not takes_spoof:
-        msg = f"{scans[0].name}: contains {trial_set.n_spoof:,} spoof trials"
+    n_spoof = 0 if takes_spoof else trial_set.n_spoof + trial_set.n_failed_spoof
+    if n_spoof:
+        msg = f"{scans[0].name}: contains {n_spoof:,} spoof trials"
         raise DataError(msg, SPOOF_REMEDY)
     return trial_set
 

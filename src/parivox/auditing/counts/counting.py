@@ -449,10 +449,11 @@ class _SuppressedLayouts:
             place_trials(self, self.layouts(), failed=FAILURE_STAGES) if self.min_speakers else ()
         ):
             (block,) = partition.cells_by_layout
-            extra_columns = partition.trials.extra_columns
+            trials = partition.trials.by_claim()
+            extra_columns = trials.extra_columns
             for utterance, group in (
-                (partition.trials.enrol, extra_columns["enrol_group"]),
-                (partition.trials.test, extra_columns["test_group"]),
+                (trials.enrol, extra_columns["enrol_group"]),
+                (trials.test, extra_columns["test_group"]),
             ):
                 speakers = speaker[utterance]
                 in_level[block // len(self.groupings)][extra_columns["level"], speakers] = True
@@ -563,7 +564,8 @@ class _SuppressedLayouts:
             ):  # each block has every trial
                 attempts.add(partition)
             if not partition.are_failed:
-                sides = (partition.trials.enrol, partition.trials.test)
+                claims = partition.trials.by_claim()
+                sides = (claims.enrol, claims.test)
                 of_sides = [self.trials.utterance_speaker[side] for side in sides]
                 for i in partition.cells_by_layout:
                     participants[i].add(of_sides, partition, i)
