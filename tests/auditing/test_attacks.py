@@ -196,8 +196,31 @@ def test_a_difference_says_what_becomes_of_it_if_groups_faced_the_same_attacks()
         if trial["label"] != "spoof" or (trial["attack"] == "A00") == trial["enrol"].startswith("f")
     ]
     audit = audited(apart, people, operating_points="threshold=1")
+    row = sfar_verdict(audit)
+    assert (row["verdict"], row["reason"], row["p_holm"]) == (
+        "inconclusive",
+        "no_common_attack",
+        None,
+    )
+    (system,) = audit.verdicts.subset(group="", metric="sfar").rows()
+    assert (system["verdict"], system["p"]) == ("inconclusive", None)
     words = " ".join(overview.overview(audit).finding_sentences)
-    assert "and no ratio with equal weight for each attack is known" in words
+    assert "spoof accept" not in words.lower()
+    words = " ".join(attack_sentences(audit, scope_of(audit), "threshold=1"))
+    assert "no attack has trials of all groups" in words
+    assert "of 0 attacks" not in words
+    # the two other error types are one family, as without spoof trials
+    bona_fide = audited(
+        [trial for trial in apart if trial["label"] != "spoof"],
+        people,
+        operating_points="threshold=1",
+    )
+    for metric in ("fnr", "fpr"):
+        adjusted = [
+            each.verdicts.subset(group="f", metric=metric).rows()[0]["p_holm"]
+            for each in (audit, bona_fide)
+        ]
+        assert adjusted[0] == adjusted[1]
 
 
 def test_sentences_name_the_attacks_that_matter(audit):

@@ -159,6 +159,9 @@ if TYPE_CHECKING:
         MISSING_TARGETS as MISSING_TARGETS,
     )
     from parivox.auditing.operating_points import (
+        NO_SCORES as NO_SCORES,
+    )
+    from parivox.auditing.operating_points import (
         NO_TRIALS as NO_TRIALS,
     )
     from parivox.auditing.operating_points import (
@@ -292,6 +295,7 @@ _HOMES = {
     "parivox.auditing.missing_scores": ("MISSING_SCORES", "MISSING_TARGETS"),
     "parivox.auditing.operating_points": (
         "SAME_TRIALS",
+        "NO_SCORES",
         "NO_TRIALS",
         "OperatingPoint",
         "is_far_from_target",

@@ -208,6 +208,8 @@ class OtherAttacks(NamedTuple):
     """Limits for other attacks; NaN where there are none, as with few attacks."""
     standardised: FloatArray | None = None
     """Ratios with equal weight for each attack; None where all groups have the same shares."""
+    has_common_attack: NDArray[np.bool_] | None = None
+    """Whether a group and its reference faced any attack both; None where no attack is known."""
 
     def conditions(self) -> list[dict[str, Any]]:
         """Return what a verdict on each group holds for, as values of a fact."""
@@ -241,12 +243,15 @@ def ratios_of_other_attacks(
         if ratio is None or located.reason:
             continue
         low = high = np.full(len(groups), np.nan)
-        standardised = None
+        standardised = has_common_attack = None
         if group_attacks is not None:
             known_counts = group_attacks.known_attacks.at_point(i)
             reference_counts = _reference_counts(known_counts, groups, options.reference[0])
             if (group_attacks.counts.at_point(i).share_differences > MAX_SHARE_DIFFERENCE).any():
                 standardised = _standardised_ratios(known_counts, reference_counts)
+            has_common_attack = _has_common_attack(
+                group_attacks.counts.at_point(i), groups, options.reference[0]
+            )
             speakers = group_attacks.speakers_of_groups
             low, high = ratios_for_other_attacks(
                 known_counts,
@@ -256,9 +261,19 @@ def ratios_of_other_attacks(
                 options.confidence,
             )
         other_attacks[located.point.text] = OtherAttacks(
-            ~((low > 1) | (high < 1)), low, high, standardised
+            ~((low > 1) | (high < 1)), low, high, standardised, has_common_attack
         )
     return other_attacks
+
+
+def _has_common_attack(
+    counts: AttackCounts, groups: Sequence[str], reference: str
+) -> NDArray[np.bool_]:
+    """Return whether each group and its reference have trials of the same attack, ``[group]``."""
+    reference_trials = _reference_sums(counts.trials, groups, reference)
+    is_common = ((counts.trials > 0) & (reference_trials > 0)).any(axis=0)
+    # a reference that is no sum of groups has no trials of its own
+    return np.asarray(is_common | ~reference_trials.any(axis=0))
 
 
 def _standardised_ratios(counts: AttackCounts, reference: AttackCounts) -> FloatArray:

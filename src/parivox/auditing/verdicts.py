@@ -62,6 +62,8 @@ MAX_OFFENDERS = 10
 TREND = "trend"
 BELOW_MINIMUM = "below_minimum"
 """Reason code: a group has too few speakers to be judged."""
+NO_COMMON_ATTACK = "no_common_attack"
+"""Reason code: a group and what it is compared with faced different attacks only."""
 _EQUAL_VARIATION = "if_equal_variation"
 """The assumption of equal-rates draws, named where no other test shows the difference."""
 _N_PAIR = 2
@@ -99,12 +101,16 @@ def add_verdict_rows(
         ratios = [ratios_by_rate[rate, point] for rate in rates]
         p = np.where(is_compared, np.stack([ratio.p for ratio in ratios]), np.nan)
         p_of_all = np.array([heterogeneity_p.get((rate, "", point), np.nan) for rate in rates])
+        has_common_attack = _has_common_attack(rates, groups, other_attacks.get(point))
+        # what cannot be compared is no hypothesis
+        p[~has_common_attack] = p_of_all[~has_common_attack.all(axis=-1)] = np.nan
         adjusted = _adjusted_p(p, p_of_all, reference)
         point_columns = {"operating_point": point, "reference": reference, "margin": options.margin}
         is_primary = primary_point.items() <= {**audit_keys, **point_columns}.items()
         point_columns["confirmatory"] = is_primary
         no_verdict_reasons = [
-            _no_verdict_reasons(rate, groups, uncertainty, options) for rate in rates
+            _no_verdict_reasons(rate, groups, uncertainty, options, has_common_attack[i])
+            for i, rate in enumerate(rates)
         ]
         rate_verdicts = _rate_verdicts(ratios, adjusted.p_holm, no_verdict_reasons, options)
         ratios_without_worst = [ratio.without_worst or ratio for ratio in ratios]
@@ -270,7 +276,11 @@ def _adjusted_p(p: FloatArray, p_of_all: FloatArray, reference: str) -> _Adjuste
 
 
 def _no_verdict_reasons(
-    metric: str, groups: Sequence[str], uncertainty: Uncertainty, options: Options
+    metric: str,
+    groups: Sequence[str],
+    uncertainty: Uncertainty,
+    options: Options,
+    has_common_attack: NDArray[np.bool_],
 ) -> list[str]:
     """Return why each group has no verdict; empty where it may have one."""
     min_speakers, reference = options.minimums.inference, options.reference[0]
@@ -281,11 +291,22 @@ def _no_verdict_reasons(
     reference_index = list(groups).index(reference) if reference in groups else -1
     lacks_them = lacks_test_speakers[:-1] | lacks_test_speakers[reference_index]
     reasons = np.where(lacks_them, UNKNOWN_SPEAKERS, reasons)
+    reasons = np.where(has_common_attack, reasons, NO_COMMON_ATTACK)
     group_reasons = np.where(speakers > 0, reasons, NO_TRIALS[metric]).tolist()
     return [
         IS_REFERENCE if group == reference else reason
         for group, reason in zip(groups, group_reasons, strict=True)
     ]
+
+
+def _has_common_attack(
+    rates: Sequence[str], groups: Sequence[str], other_attacks: OtherAttacks | None
+) -> NDArray[np.bool_]:
+    """Return which comparisons are of groups that faced any attack both, ``[metric, group]``."""
+    has_common_attack = np.ones((len(rates), len(groups)), dtype=np.bool_)
+    if other_attacks is not None and other_attacks.has_common_attack is not None:
+        has_common_attack[[*rates].index("sfar")] = other_attacks.has_common_attack
+    return has_common_attack
 
 
 def _attack_conditions(

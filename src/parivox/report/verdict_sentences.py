@@ -26,6 +26,7 @@ INCONCLUSIVE_REASONS = {
     "no_nonmated_searches": "no non-mated searches",
     "no_searches": "no searches",
     "gallery_sizes_differ": "gallery sizes differ",
+    "no_common_attack": "faced other attacks than the groups compared with",
     "undefined_ratio": "ratio undefined",
     "no_interval": "no interval",
     "no_p": "no p-value",

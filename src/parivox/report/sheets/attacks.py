@@ -112,8 +112,9 @@ def attack_sentences(audit: Audit, filters: Row, point: str) -> Iterator[str]:
     yield from _highest_attacks(rows_by_group)
     has_comparison = False
     for group, reference in _compared_groups(rows_by_group):
-        has_comparison = True
-        yield from _comparison_sentences(group, reference, rows_by_group[group])
+        sentences = list(_comparison_sentences(group, reference, rows_by_group[group]))
+        has_comparison |= bool(sentences)
+        yield from sentences
     if has_comparison:
         yield _sentence("agreement_of_attacks")
     yield from _standardised_sentences(rows_by_group)
@@ -173,6 +174,8 @@ def _compared_groups(
 def _comparison_sentences(group: str, reference: str, rows: Mapping[str, Row]) -> Iterator[str]:
     """Yield for how many attacks a group is above its reference, and for what the ratio holds."""
     compared = [row for row in _attacks_by(rows, "value") if row["reference_value"] is not None]
+    if not compared:  # the group and its reference faced other attacks
+        return
     names = {"group": group, "reference": reference}
     yield _sentence(
         "attacks_above_reference",
