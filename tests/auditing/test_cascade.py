@@ -293,6 +293,16 @@ def test_files_of_countermeasures_are_read(tmp_path, text):
         ({"cm": {"filename": ["a", "a"], "cm-score": [1, 2]}}, DataError, "'a' has two scores"),
         ({"cm": {"filename": ["a"], "cm-score": ["high"]}}, DataError, "'high' is not a score"),
         ({"cm": {"file": ["a"], "number": ["1"]}}, DataError, "has no column 'cm-score'"),
+        (
+            {"cm": {"file": ["a"], "asv-score": ["1"], "p_bonafide": ["1"], "sasv-score": ["1"]}},
+            DataError,
+            "found: file, asv-score, p_bonafide, sasv-score.; rename the column 'p_bonafide' to cm",
+        ),
+        (
+            {"cm": {"wav_name": ["a"], "cm-score": ["1"]}},
+            DataError,
+            "has no column 'utterance' .found: wav_name, cm-score.; rename the column 'wav_name'",
+        ),
     ],
 )
 def test_what_cannot_be_a_cascade_is_refused(options, error, message):

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _TEST_NAMES = (*UTTERANCE_NAMES, "test", "testid")
+_RECORDING_WORDS = ("file", "utt", "record", "wav", "path", "audio")
+_SCORE_WORDS = ("cm", "countermeasure", "bonafide", "spoof", "liveness", "pad")
+"""Words in the names of columns that may be those of recordings, and of countermeasure scores."""
 _N_FIELDS_WITHOUT_HEADER = (2, 4)
 """Fields of lines of ASVspoof 2021 and 2019."""
 
@@ -89,9 +92,21 @@ def _roles(columns: Sequence[str], name: str) -> dict[str, str]:
     score_columns = [column for column in columns if plain_name(column).endswith("score")]
     utterance = next((names[word] for word in _TEST_NAMES if word in names), "")
     score = names.get("cmscore", score_columns[0] if len(score_columns) == 1 else "")
-    for column, role in ((utterance, "utterance"), (score, "cm-score")):
+    for column, role, words in (
+        (utterance, "utterance", _RECORDING_WORDS),
+        (score, "cm-score", _SCORE_WORDS),
+    ):
         if not column:
-            msg = f"{name}: has no column {role!r}"
+            msg = f"{name}: has no column {role!r} (found: {', '.join(columns)})"
+            likely = _likely_column(columns, words)
             hint = "rename or add the column"
+            if likely:
+                hint = f"rename the column {likely!r} to {role}"
             raise DataError(msg, hint)
     return {"utterance": utterance, "score": score}
+
+
+def _likely_column(columns: Sequence[str], words: Sequence[str]) -> str:
+    """Return the first column with one of these words in its name, the surest word first."""
+    names = ((word, column) for word in words for column in columns)
+    return next((column for word, column in names if word in plain_name(column)), "")

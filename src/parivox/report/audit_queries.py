@@ -32,6 +32,8 @@ BONA_FIDE_ERRORS = {metric: ERROR_TYPES[metric] for metric in ("fnr", "fpr")}
 """Those of every audit, which measures of two error types join."""
 WITHOUT_SPOOF = full_sentence("measures_without_spoof_accepts")
 """What is said next to measures that join two error types, in audits with spoof trials."""
+SPOOF_EERS = ("spf_eer", "sasv_eer")
+"""Equal error rates that only lists with spoof trials have."""
 SPOOF_TRIALS_OF_GROUP = "spoof trials that claim a speaker of the group"
 VERDICTS = {
     "worse": "worse",

@@ -45,6 +45,7 @@ from parivox.facts import Fact, facts_of_row
 from parivox.report.associations import association, association_text
 from parivox.report.audit_queries import (
     ERROR_TYPES,
+    SPOOF_EERS,
     VERDICTS,
     error_types_of,
     first_point_name,
@@ -389,12 +390,17 @@ def default_choices(audit: Audit) -> Iterator[str]:
 
 
 def pooled_metrics_text(pooled_rows: list[Row]) -> str:
-    """Return the EER and the minimum costs of all trials."""
+    """Return the EERs, with spoof trials three, and the minimum costs of all trials."""
     known_rows = [row for row in pooled_rows if row["value"] is not None]
     metrics = [
         f"EER {percent(row['value'])} ({row['definition']})"
         for row in known_rows
         if row["metric"] == "eer"
+    ]
+    metrics += [
+        f"{base_metric(row['metric']).label} {percent(row['value'])}"
+        for row in known_rows
+        if row["metric"] in SPOOF_EERS and not row["definition"]
     ]
     metrics += [
         f"minimum cost {row['value']:.4f} ({row['definition']})"

@@ -18,6 +18,7 @@ from parivox.core.verdict import EQUIVALENCE_CONFIDENCE
 from parivox.facts import Fact, facts_of_row
 from parivox.report.audit_queries import (
     POOLED,
+    SPOOF_EERS,
     all_error_types,
     differing_groups,
     error_types,
@@ -73,6 +74,7 @@ from parivox.report.sheets.groups import (
     group_rates,
     group_sizes,
     operating_points,
+    own_thresholds,
     strata_table,
     worst_groups_by_stratum,
 )
@@ -343,6 +345,9 @@ def _group_eer_blocks(audit: Audit, filters: Row) -> Iterator[RenderableType]:
         head = heading_with_status(audit, "EER at group-specific thresholds", filters)
         yield text(f"{head}:", style="bold")
         yield Padding(table, (0, 0, 0, 2))
+    spoof_eers = own_thresholds(audit, {**filters, "within": ""}, SPOOF_EERS)
+    if spoof_eers is not None:
+        yield from terminal_table(spoof_eers)
 
 
 def _two_column_grid(*, is_compact: bool = False) -> Grid:

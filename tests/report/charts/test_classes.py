@@ -57,6 +57,17 @@ def test_spoof_trials_have_panels_of_their_own(spoofed):
     audit, _ = spoofed
     spec = det(audit)
     assert panels(spec) == {"nontarget trials (FPR)", "spoof trials (SFAR)"}
+    titles = {
+        panel["title"]["text"]: panel["layer"][0]["encoding"]["x"]["title"]
+        for panel in det(audit, panel="group")["concat"]
+    }
+    spoof_axis, nontarget_axis = "spoof accepts (SFAR, %)", "false accepts (FPR, %)"
+    assert titles == {
+        "f: FPR": nontarget_axis,
+        "f: SFAR": spoof_axis,
+        "m: FPR": nontarget_axis,
+        "m: SFAR": spoof_axis,
+    }
     marks = [row["t"] for row in spec["data"]["values"] if row["k"] == "at"]
     assert [words[:4] for words in marks] == ["FPR ", "SFAR"] * 2
     assert panels(det(audit, panel="group")) == {"f: FPR", "f: SFAR", "m: FPR", "m: SFAR"}

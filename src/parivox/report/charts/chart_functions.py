@@ -64,6 +64,7 @@ def _draws_chart(kind: Chart) -> Callable[[_Method], _Method]:
 _CLASS_BY_KEY = {
     "layer": "LayerChart",
     "facet": "FacetChart",
+    "concat": "ConcatChart",
     "hconcat": "HConcatChart",
     "vconcat": "VConcatChart",
 }

@@ -174,9 +174,9 @@ def _curve_kinds(subject_curves: ErrorCurves, panel_name: str) -> Iterator[tuple
     if spoof_curves is None:
         yield subject_curves, panel_name
         return
-    titles = ("nontarget trials (FPR)", "spoof trials (SFAR)")
+    titles = ("nontarget trials (FPR)", _SPOOF_TITLE)
     if panel_name:
-        titles = (f"{panel_name}: FPR", f"{panel_name}: SFAR")
+        titles = (f"{panel_name}: FPR", f"{panel_name}{_SPOOF_ENDING}")
     yield from zip((subject_curves.nontarget_curves, spoof_curves), titles, strict=True)
 
 
@@ -359,14 +359,30 @@ def _marked_thresholds(
     return indices
 
 
-def _axis_title(audit: Audit, *, is_of_rejects: bool) -> str:
-    """Return the title of the axis of false rejects, or of false accepts of every kind."""
-    words = error_types(audit)
-    *false_accepts, false_rejects = _rate_names(audit)
-    metrics = [false_rejects] if is_of_rejects else false_accepts
-    if len(metrics) > 1:
-        return f"{' or '.join(metric.upper() for metric in metrics)}, %"
-    return f"{words[metrics[0]]} ({metrics[0].upper()}, %)"
+def _axis_title(audit: Audit, metric: str) -> str:
+    """Return the title of the axis of an error type."""
+    return f"{error_types(audit)[metric]} ({metric.upper()}, %)"
+
+
+def _panels_of_kinds(
+    audit: Audit, layers: Sequence[vl.Spec], panels: Sequence[str], domain: Domain, columns: int
+) -> list[vl.Spec]:
+    """Return a panel of each kind of false accepts, which is on the horizontal axis of its own."""
+    first_rate, second_rate, _ = _rate_names(audit)
+    drawn = []
+    for i, name in enumerate(panels):
+        rate = second_rate if name.endswith((_SPOOF_TITLE, _SPOOF_ENDING)) else first_rate
+        x = vl.quantitative("x", **vl.probit_axis(_axis_title(audit, rate), *domain))
+        own_layers = []
+        for layer in layers:
+            channels = {**layer["encoding"], "x": x}
+            if i % columns:  # panels in a row have the same axis of false rejects
+                y = channels["y"]
+                channels["y"] = {**y, "title": None, "axis": {**y["axis"], "labelOpacity": 0}}
+            own_layers.append({**layer, "encoding": channels})
+        rows = [{"filter": {"field": "p", "equal": name}}]
+        drawn.append(vl.layered(own_layers, transform=rows, title=vl.heading(name)))
+    return drawn
 
 
 def _inside_panel(positions: Sequence[float], domain: Domain) -> list[float]:
@@ -387,7 +403,9 @@ def _spec(
     max_side: float = 260
     if columns == 1:
         max_side = (1 if theme.is_narrow else 0.6) * theme.width
-    side = min((theme.width - _AXIS_WIDTH) // columns - 18, max_side)
+    *false_accepts, false_rejects = _rate_names(audit)
+    gap = 18 if len(false_accepts) == 1 else _AXIS_WIDTH  # panels with axes of their own
+    side = min((theme.width - _AXIS_WIDTH) // columns - gap, max_side)
     point_rows = table_rows(audit, "operating_points", within="")
     points = [*dict.fromkeys(shortened(row["operating_point"]) for row in point_rows)]
     colours, dashes = theme.colours(len(line_names)), theme.dashes(len(line_names))
@@ -406,14 +424,10 @@ def _spec(
     }
     shape = vl.nominal("m", title=_AUDITED_POINT, scale=shapes, legend=point_legend)
     position = {
-        "x": vl.quantitative(
-            "x", **vl.probit_axis(_axis_title(audit, is_of_rejects=False), *domain)
-        ),
-        "y": vl.quantitative(
-            "y", **vl.probit_axis(_axis_title(audit, is_of_rejects=True), *domain)
-        ),
-        "color": colour,
+        axis: vl.quantitative(axis, **vl.probit_axis(_axis_title(audit, metric), *domain))
+        for axis, metric in (("x", false_accepts[0]), ("y", false_rejects))
     }
+    position["color"] = colour
     detail = {"field": "c"}
     band = {**position, "y2": {"field": "y2"}, "detail": detail}
     line = {**position, "strokeDash": dash, "detail": detail}
@@ -428,7 +442,13 @@ def _spec(
     ]
     has_bands = any(row.get("y2") for row in rows)
     flattened = ["x", "y", "y2"] if has_bands else ["x", "y"]
-    panel = vl.layered(layers if has_bands else layers[1:], width=side, height=side)
-    drawn = panel if len(panels) == 1 else vl.facets(panel, "p", panels, columns, 14)
+    drawn_layers = layers if has_bands else layers[1:]
+    drawn = vl.layered(drawn_layers, width=side, height=side)
+    if len(false_accepts) > 1:
+        own_axes = _panels_of_kinds(audit, drawn_layers, panels, domain, columns)
+        sizes = {"width": side, "height": side}
+        drawn = {"concat": [panel | sizes for panel in own_axes], "columns": columns, "spacing": 14}
+    elif len(panels) > 1:
+        drawn = vl.facets(drawn, "p", panels, columns, 14)
     data = vl.inline_data([{"y2": [], **row} for row in rows])
     return theme.styled({**drawn, "data": data, "transform": [{"flatten": flattened}]})

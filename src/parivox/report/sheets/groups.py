@@ -10,6 +10,7 @@ from parivox.core.measures import MEASURES, RATES, base_metric
 from parivox.facts import facts_of_row
 from parivox.report.audit_queries import (
     POOLED,
+    SPOOF_EERS,
     SPOOF_TRIALS_OF_GROUP,
     all_error_types,
     error_types,
@@ -61,6 +62,10 @@ if TYPE_CHECKING:
     from parivox.auditing import Audit
     from parivox.report.audit_queries import Rates, Shortfall
     from parivox.report.words import Row
+
+
+OWN_THRESHOLD_METRICS = ("eer", *SPOOF_EERS, "min_cdet_norm")
+"""Metrics of a group at a threshold of its own."""
 
 
 def operating_points(audit: Audit, deployed: Mapping[tuple[str, str], str]) -> Sheet:
@@ -367,12 +372,14 @@ def _notes(
 # ---- at thresholds of their own, and by stratum
 
 
-def own_thresholds(audit: Audit, filters: Row) -> Sheet | None:
-    """Return EER and minimum cost of each group, which show how hard it is for the system."""
+def own_thresholds(
+    audit: Audit, filters: Row, metrics: Sequence[str] = OWN_THRESHOLD_METRICS
+) -> Sheet | None:
+    """Return EERs and minimum cost of each group, which show how hard it is for the system."""
     columns: list[Column] = []
     cells_by_column: list[dict[str, list[Cell]]] = []
     speakers: dict[str, str] = {}
-    for metric in ("eer", "spf_eer", "sasv_eer", "min_cdet_norm"):
+    for metric in metrics:
         table = audit.groups.subset(**filters, metric=metric)
         factor, unit = (1, "") if metric == "min_cdet_norm" else (100, ", %")
         for definition in dict.fromkeys(row["definition"] for row in table.rows()):
