@@ -750,12 +750,12 @@ DATA_SENTENCES = {
     "same_group_not_tested": SentenceTemplate(
         "false accepts of impostors of the same group are not tested"
     ),
-    "attacks_of_few_speakers": SentenceTemplate(
-        "attacks with fewer than {speakers} claimed speakers", {"speakers": 5}
+    "attacks_of_few_speakers": _counted(
+        "attack{s} with fewer than {speakers} claimed speakers", {"speakers": 5}
     ),
     "attacks_named": SentenceTemplate(_attacks, {"attacks": ["A07", "A08"]}),
-    "attacks_of_unequal_shares": SentenceTemplate(
-        "attacks whose share of the spoof trials differs by {grouping!r}", {"grouping": "gender"}
+    "attacks_of_unequal_shares": _counted(
+        "attack{s} whose share of the spoof trials differs by {grouping!r}", {"grouping": "gender"}
     ),
     "attack_shares_differ": SentenceTemplate(_share_difference, {"difference": 0.107}),
     "groups_with_unequal_spoof_shares": SentenceTemplate(
