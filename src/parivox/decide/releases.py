@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 PAIRED, UNPAIRED, NEW, GONE = "paired", "unpaired", "new", "gone"
+_SAME_IN_ALL_DRAWS = "same_in_all_draws"
+"""Reason code: two rates do not differ in any draw."""
 _KEY_COLUMNS = ("system", "list", "grouping", "group", "allocation", "metric", "operating_point")
 _CELL_COLUMNS = _KEY_COLUMNS[2:]
 _SIZE_COLUMNS = ("speakers", "target_trials", "nontarget_trials")
@@ -139,6 +141,7 @@ def compare(
         pairs.append((0, len(releases) - 1))
     options = releases[-1].audit.record["options"]
     changed_groups: list[Row] = []
+    unchanged: list[Row] = []
     shared = set(ALL_RATES).intersection(*(release.error_types for release in releases))
     for systems in _matching_systems(releases):
         rates = [
@@ -150,6 +153,9 @@ def compare(
                 {**key, **change} for change in _group_changes(rates[old], rates[new])
             ]
             rows = list(_changes(rates[old], rates[new], options["confidence"]))
+            if releases[old].has_same_scores(systems[old], releases[new], systems[new]):
+                unchanged.append(key)
+                rows = [_unchanged(row) for row in rows]
             if not any(row["pairing"] in {PAIRED, UNPAIRED} for row in rows):
                 msg = (
                     f"{releases[old].name} and {releases[new].name} have no group in common at "
@@ -167,6 +173,7 @@ def compare(
         "releases": [release.name for release in releases],
         "margin": options["margin"],
         "changed_groups": changed_groups,
+        "unchanged": unchanged,
         **_spoof_conditions(releases, shared),
     }
     return Comparison(
@@ -245,6 +252,25 @@ class _Release(NamedTuple):
     def attacks(self) -> list[str]:
         """The known attacks of its spoof trials."""
         return sorted(self.audit.record.get("attacks", ()))
+
+    def has_same_scores(self, system: Row, other: _Release, other_system: Row) -> bool:
+        """Return whether two releases gave the trials of a list the same scores.
+
+        As far as audits tell: the same trials, the same score counts of every group, and the same
+        errors of every speaker at each operating point.
+        """
+        if not (len(self.audit.pairing.subset(**system)) and len(self.audit.bins.subset(**system))):
+            return False
+        for name in ("pairing", "bins", "spoof_bins"):
+            columns, other_columns = (
+                getattr(release.audit, name).subset(**of_release).to_dict()
+                for release, of_release in ((self, system), (other, other_system))
+            )
+            # each folder has a key of its own for the hashes of members
+            compared = columns.keys() - {*system, "members"}
+            if any(columns[column] != other_columns[column] for column in compared):
+                return False
+        return True
 
     def rates(self, system: Row, metrics: Container[str]) -> dict[tuple[str, ...], ReleaseRate]:
         """Return the error rates of every group of a system at each operating point."""
@@ -351,6 +377,15 @@ def _changes(
         yield row
 
 
+def _unchanged(row: Row) -> Row:
+    """Return a change between releases with the same scores: none, whatever the sample."""
+    is_judged = row["pairing"] == PAIRED and row["reason"] in {"", _SAME_IN_ALL_DRAWS}
+    if not is_judged or row["log_ratio"] is None or row["df"] is None:
+        return row
+    limits = dict.fromkeys(("low", "high", "log_low", "log_high"), 0.0)
+    return {**row, **limits, "difference": 0.0, "log_ratio": 0.0, "p": 1.0, "reason": ""}
+
+
 def _group_changes(
     old: Mapping[tuple[str, ...], ReleaseRate], new: Mapping[tuple[str, ...], ReleaseRate]
 ) -> Iterator[Row]:
@@ -446,7 +481,7 @@ def contrast(rates: Sequence[ReleaseRate], weights: Sequence[float], confidence:
         row[f"{prefix}low"], row[f"{prefix}high"] = _none_for_nan(low), _none_for_nan(high)
     reasons = [rate.reason for rate in rates if rate.reason]
     if row["log_low"] is None:
-        reasons.append("no_errors" if row["log_ratio"] is None else "same_in_all_draws")
+        reasons.append("no_errors" if row["log_ratio"] is None else _SAME_IN_ALL_DRAWS)
     return {**row, "p": _none_for_nan(p), "reason": reasons[0] if reasons else ""}
 
 

@@ -65,6 +65,11 @@ def comparison_summary(comparison: Comparison) -> Iterator[RenderableType]:
         yield from _release_pair_blocks(
             (f"{release} compared with {before}{of_system}"), rows, apart=i > 0
         )
+    for pair in comparison.record["unchanged"]:
+        words = f"{pair['release']} and {pair['before']} have the same scores"
+        if has_several_systems:
+            words += f" of {system_label(pair['system'], pair['list'])}"
+        yield text(f"{words}, so no rate changed.", apart=True)
     for metric in comparison.record.get("not_compared", ()):
         words = sentence_text(
             "error_types_not_compared",

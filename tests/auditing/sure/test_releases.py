@@ -96,10 +96,32 @@ def _without_pairing(audit):
     )
 
 
-def test_an_audit_compared_with_itself_shows_nothing(releases):
-    for row in pv.compare(releases[0], releases[0]).changes.rows():
+def test_a_release_with_the_same_scores_changes_nothing(systems, options, releases):
+    _, old, _ = systems
+    again = pv.audit({"renamed": {name: cells[::-1] for name, cells in old.items()}}, **options)
+    comparison = pv.compare(releases[0], again)
+    assert len(comparison.record["unchanged"]) == 1
+    for row in comparison.changes.rows():
         assert row["difference"] == 0
-        assert row["verdict"] in {"equivalent", "inconclusive"}
+        expected = "inconclusive" if row["reason"] else "equivalent"
+        assert row["verdict"] == expected
+        if not row["reason"]:
+            assert (row["low"], row["high"], row["p"]) == (0, 0, 1)
+    judged = [row for row in comparison.changes.rows() if not row["reason"]]
+    assert {row["operating_point"] for row in judged} == {"fpr=0.1", "threshold=0.5"}
+    policy = {"name": "as before", "rate": "fnr", "at-most": "1x", "than": "baseline"}
+    gate = pv.gate(again, {"parivox-policy": 1, "conditions": [policy]}, baseline=releases[0])
+    assert gate.outcome == "pass"
+
+
+def test_almost_the_same_scores_are_compared_as_any_others(systems, options, releases):
+    _, old, _ = systems
+    scores = [old["score"][0] + 1e-6, *old["score"][1:]]
+    almost = pv.audit({"S": {**old, "score": scores}}, **options)
+    comparison = pv.compare(releases[0], almost)
+    assert comparison.record["unchanged"] == []
+    rows = comparison.changes.subset(operating_point="fpr=0.1", group="a", metric="fnr").rows()
+    assert all(row["low"] < 0 < row["high"] for row in rows)
 
 
 def test_what_pairs_is_kept_in_the_folder_and_may_be_taken_out(releases, tmp_path):
