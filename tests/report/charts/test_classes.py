@@ -73,6 +73,8 @@ def test_spoof_trials_have_panels_of_their_own(spoofed):
     assert panels(det(audit, panel="group")) == {"f: FPR", "f: SFAR", "m: FPR", "m: SFAR"}
     (figure,) = (each for each in figures(audit, theme=PAPER) if each.id.startswith("det"))
     assert "for the attacks of this list" in figure.guide
+    (of_scores,) = (each for each in figures(audit, theme=PAPER) if each.id.startswith("scores"))
+    assert "Spoof trials are not drawn." in of_scores.guide
     assert "SFAR" in figure.description
 
 

@@ -43,6 +43,11 @@ _ALL = "all groups"
 _AUDITED_POINT = "threshold at"
 
 
+def _without_spoof_trials(scope: ChartScope) -> str:
+    """Return that spoof trials are not drawn, as a sentence with a space before it, if so."""
+    return " Spoof trials are not drawn." if "sfar" in error_types(scope.audit) else ""
+
+
 @chart("det", drawn_per="widest", name="scores")
 def distributions(scope: ChartScope, theme: Theme) -> Drawing:
     """Draw densities of target and nontarget scores of each group, with the audited thresholds."""
