@@ -109,7 +109,7 @@ def inspect_files(
     if full_list is not None:  # its persons are no table of all speakers
         audited_sources = [each for each in readable_sources if each is not full_list.gallery]
         tables = [table for table in tables if table is not full_list.gallery.inspected]
-    plan = ProposedAudit(audited_sources, dict(columns), scores_format, system_name)
+    plan = ProposedAudit(audited_sources, dict(columns), scores_format, system_name, full_list)
     known_problems: set[str] = set()
     for source in readable_sources:
         known_problems.update(source.findings.problems)
@@ -127,8 +127,6 @@ def inspect_files(
         command, differing = plan.next_command()
         command = (_two_class_command(tables) if not trials else "") or command
         command = search_command(readable_sources) or command
-        if full_list is not None:
-            command = full_list.command(command, readable_sources)
     files = tuple(
         replace(
             findings,

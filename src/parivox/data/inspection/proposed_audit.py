@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from parivox.data.attributes import Attribute
     from parivox.data.groups_file import GroupsFile
     from parivox.data.inspection.findings import DifferingAttribute, InspectedColumn
+    from parivox.data.inspection.searches import FullScoreList
     from parivox.data.speakers import Speakers
     from parivox.data.trial_set import TrialSet
     from parivox.data.value_warnings import DataWarning
@@ -84,7 +85,10 @@ class AuditChecks(Protocol):
 
 
 class ProposedAudit:
-    """The proposed audit: all scores, with the first file of every other kind."""
+    """The proposed audit: all scores, with the first file of every other kind.
+
+    With a `full_list`, it is of identification: only lists that lack no pair, with its gallery.
+    """
 
     def __init__(
         self,
@@ -92,8 +96,10 @@ class ProposedAudit:
         columns: dict[str, str],
         format_: str | None,
         system_name: Callable[[Any], str],
+        full_list: FullScoreList | None = None,
     ) -> None:
         self.system_name = system_name
+        self.full_list = full_list
         for source in sources:
             if isinstance(source.inspected, InspectedTrials) and source.inspected.recipe:
                 columns = {**columns, **source.inspected.recipe}
@@ -273,10 +279,15 @@ class ProposedAudit:
             return command, []
         groupings, differing = self._groupings()
         words = ["parivox", "audit", *(self._score_arguments() or ["SCORES"])]
+        if self.full_list is not None:
+            words += ["--gallery", self.full_list.gallery.word]
         words += self._file_options(has_groups=bool(groupings) or "groups" in self.sources_by_kind)
         for name in groupings:
             words += ["--by", name]
-        return shlex.join([*words, *self._reading_options()]), differing
+        words += self._reading_options()
+        if self.full_list is not None and self.full_list.has_speakers_in_ids:
+            words += [] if "--utterances" in words else ["--utterances", "{speaker}/**"]
+        return shlex.join(words), differing
 
     def _parivox_command(self) -> str | None:
         """Return the command for a file that Parivox wrote, with the trial list if it needs one.
@@ -294,12 +305,18 @@ class ProposedAudit:
                 return command.replace("TRIALS", shlex.quote(trial_lists[0]))
         return None
 
+    def _score_sources(self) -> list[NamedSource]:
+        sources = self.sources_by_kind.get("scores", [])
+        return sources if self.full_list is None else self.full_list.searchable(sources)
+
     def _command_words(self, kind: str) -> list[str]:
         return [source.word for source in self.sources_by_kind.get(kind, [])]
 
     def _file_options(self, *, has_groups: bool) -> Iterator[str]:
         """Yield the options that name files; files that are missing are words in capitals."""
-        for kind in _TABLE_OPTIONS:
+        # an audit with a gallery searches all pairs, and takes no trial list
+        kinds = _TABLE_OPTIONS if self.full_list is None else _TABLE_OPTIONS[1:]
+        for kind in kinds:
             if kind in self.sources_by_kind:
                 yield from (f"--{kind}", self._command_words(kind)[0])
             elif kind == "speakers" and (folders := self._kaldi_folders()):
@@ -346,6 +363,8 @@ class ProposedAudit:
 
     def _llr_options(self) -> Iterator[str]:
         """Yield the option for log-likelihood ratios, if all score columns are named so."""
+        if self.full_list is not None:  # identification has no use for them, and refuses it
+            return
         files = [source.findings for source in self.sources_by_kind.get("scores", [])]
         are_similarities = [
             findings.scores is not None and (findings.scores.auc or 0.0) > _CHANCE_AUC
@@ -362,7 +381,7 @@ class ProposedAudit:
 
     def _score_arguments(self) -> list[str]:
         """Return the score files; files that would be systems of one name get a name each."""
-        files = self._command_words("scores")
+        files = [source.word for source in self._score_sources()]
         stems = [self.system_name(file) for file in files]
         if len(set(stems)) == len(stems):
             return files

@@ -107,30 +107,21 @@ class FullScoreList:
                 return cls(source, gallery)
         return None
 
-    def command(self, next_command: str, sources: Sequence[NamedSource]) -> str:
-        """Return the audit of identification for a command that audits these scores.
-
-        Any other command, such as that for candidate lists, is returned unchanged.
-        """
-        words = shlex.split(next_command)
-        if self.scores.word not in words or "--gallery" in words:
-            return next_command
-        # an audit with a gallery refuses LLRs, and score lists that lack pairs
-        unusable_words = {"--llr"} | {
-            source.word
+    def searchable(self, sources: Sequence[NamedSource]) -> list[NamedSource]:
+        """Return the score lists that an audit with the gallery accepts: they lack no pair."""
+        return [
+            source
             for source in sources
-            if isinstance(source.inspected, InspectedTrials)
-            and source is not self.scores
-            and not enrolments_of_every_test(source.inspected)
-        }
-        words = [word for word in words if word not in unusable_words]
-        position = words.index(self.scores.word) + 1
-        words[position:position] = ["--gallery", self.gallery.word]
+            if source is self.scores
+            or not isinstance(source.inspected, InspectedTrials)
+            or enrolments_of_every_test(source.inspected)
+        ]
+
+    @property
+    def has_speakers_in_ids(self) -> bool:
+        """Whether the first component of an id is the speaker."""
         speaker_rule = self.scores.findings.speaker_rule
-        is_component = speaker_rule is not None and speaker_rule.rule == "component"
-        if is_component and "--utterances" not in words:
-            words += ["--utterances", "{speaker}/**"]
-        return shlex.join(words)
+        return speaker_rule is not None and speaker_rule.rule == "component"
 
 
 def enrolments_of_every_test(trials: InspectedTrials) -> list[str]:
