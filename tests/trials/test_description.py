@@ -132,8 +132,8 @@ def test_every_count_is_that_of_a_loop_over_the_trials(data):
         assert row["partners"] == len(partners - {speaker})
     counts = dict(zip(*description.tables["list"].to_dict().values(), strict=True))
     back = [(a, b) for a, b in trials if (b, a) in trials]
-    assert counts["reversed target trials"] == sum(a[0] == b[0] for a, b in back) / 2
-    assert counts["reversed nontarget trials"] == sum(a[0] != b[0] for a, b in back) / 2
+    assert counts["reversed_target_trials"] == sum(a[0] == b[0] for a, b in back) / 2
+    assert counts["reversed_nontarget_trials"] == sum(a[0] != b[0] for a, b in back) / 2
 
 
 def test_groups_of_recordings_and_of_trials():

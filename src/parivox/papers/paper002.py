@@ -387,8 +387,8 @@ def _algorithm(voxceleb: Voxceleb1H) -> Reproduced:
     figures = _check_figures(checked, *_GUIDELINES, "G10")
     for name in ("as listed", "inclusive"):
         checks = checked[name]
-        test_quantity = "nontarget trials of a speaker as test side"
-        (test_side,) = checks.tables["reuse"].subset(of=test_quantity).rows()
+        test_quantity = "nontarget_trials_as_test"
+        (test_side,) = checks.tables["reuse"].subset(item=test_quantity).rows()
         figures.add(name, "least often tested", None, test_side["least"], 0)
         figures.add(name, "most often tested", None, test_side["most"], 0)
     listed, inclusive = (checked[name]["G3"] for name in ("as listed", "inclusive"))

@@ -759,5 +759,47 @@ LIST_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "list_could_not_be_checked": SentenceTemplate("could not be checked"),
     "no_attribute_known": SentenceTemplate("no attribute is known"),
+    "no_trial_of_known_speakers": SentenceTemplate("no trial has known speakers on both sides"),
+    "name_test_speakers": SentenceTemplate("name the speakers of the test recordings"),
+    # titles of checks and remarks
+    "check_equal_classes": SentenceTemplate(
+        "equal numbers of target and nontarget trials per speaker"
+    ),
+    "check_nontarget_trials": SentenceTemplate("nontarget trials per speaker"),
+    "check_equal_trials": SentenceTemplate("equal numbers of trials per speaker"),
+    "check_equal_grades": SentenceTemplate("same mix of grades for every speaker"),
+    "check_requested_grades": SentenceTemplate("requested mix of grades"),
+    "check_variants": SentenceTemplate("variants of the list"),
+    "check_speakers_of_groups": SentenceTemplate("speakers in each group"),
+    "check_equal_compositions": SentenceTemplate(
+        "same composition of nontarget trials in all groups"
+    ),
+    "check_equal_same_recordings": SentenceTemplate(
+        "same share of same-recording target trials in all groups"
+    ),
+    "check_no_repeated_trials": SentenceTemplate("no duplicate or reversed trials"),
+    "check_equal_durations": SentenceTemplate("equally long recordings in all groups"),
+    "check_equal_short_recordings": SentenceTemplate("equally many short recordings in all groups"),
+    "check_equal_impostor_speakers": SentenceTemplate(
+        "equally many impostor speakers in all groups"
+    ),
+    "check_no_returning_enrolments": SentenceTemplate("no enrolment recordings among the tests"),
+    "check_equal_class_ratios": SentenceTemplate(
+        "same ratio of target to nontarget trials in all groups"
+    ),
+    "remark_design": SentenceTemplate("what its design fixed"),
+    "remark_sides": SentenceTemplate("speakers by side"),
+    "remark_reuse": SentenceTemplate("how often things are used"),
+    "remark_effective_speakers": SentenceTemplate("effective number of speakers"),
+    "remark_recordings": SentenceTemplate("recordings for each speaker"),
+    "remark_leakage": SentenceTemplate("shared with the development list"),
+    "remark_known_grades": SentenceTemplate("grades that are known"),
+    "remark_same_attribute": SentenceTemplate(
+        "nontarget trials with the same {attribute}", {"attribute": "country"}
+    ),
+    "remark_shares": SentenceTemplate("shares of {grouping}", {"grouping": "gender"}),
+    "remark_detectable_ratio": SentenceTemplate(
+        "least {metric} ratio of {grouping} to be detected", {"metric": "FNR", "grouping": "gender"}
+    ),
 }
 """Every sentence on trial lists by its code."""

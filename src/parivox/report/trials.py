@@ -42,13 +42,28 @@ _VERDICTS = {
     "not checked": ("–", ""),
 }
 _UNUSUAL_ITEMS = {
-    "exact duplicates": "exact duplicate",
-    "reversed target trials": "reversed target trial",
-    "reversed nontarget trials": "reversed nontarget trial",
-    "trials of an utterance with itself": "trial of an utterance with itself",
-    "rows set aside": "excluded row",
+    "exact_duplicates": ("exact duplicate", "exact duplicates"),
+    "reversed_target_trials": ("reversed target trial", "reversed target trials"),
+    "reversed_nontarget_trials": ("reversed nontarget trial", "reversed nontarget trials"),
+    "trials_of_one_utterance": (
+        "trial of an utterance with itself",
+        "trials of an utterance with itself",
+    ),
+    "excluded_rows": ("excluded row", "rows set aside"),
 }
-"""Items of the table of a list that its reader should know of, each in the singular."""
+"""Items of the table of a list that its reader should know of, in the singular and plural."""
+_REUSE_LABELS = {
+    "trials_as_enrolment": "trials of a speaker as enrolment",
+    "trials_as_test": "trials of a speaker as test side",
+    "nontarget_trials_as_enrolment": "nontarget trials of a speaker as enrolment",
+    "nontarget_trials_as_test": "nontarget trials of a speaker as test side",
+    "partners_of_speaker": "speakers compared with a speaker",
+    "utterances_of_speaker": "utterances of a speaker",
+    "recordings_of_speaker": "recordings of a speaker",
+    "uses_of_recording": "uses of a recording",
+    "trials_of_utterance": "trials of an utterance",
+}
+"""Labels of the table of reuse, by item."""
 _COUNTED_PARTS = ("speaker", "utterance", "recording")
 _INDENTED = (0, 0, 0, 2)
 _MAX_MATRIX_GROUPS = 8
@@ -181,7 +196,7 @@ def description_summary(description: Description) -> Iterator[RenderableType]:
     yield text(description.name, style="bold")
     yield from _head_lines(description)
     unusual = [
-        f"{row['count']:,} {_UNUSUAL_ITEMS[row['item']] if row['count'] == 1 else row['item']}"
+        f"{row['count']:,} {_UNUSUAL_ITEMS[row['item']][row['count'] > 1]}"
         for row in description.tables["list"].rows()
         if row["count"] and row["item"] in _UNUSUAL_ITEMS
     ]
@@ -213,7 +228,8 @@ def description_summary(description: Description) -> Iterator[RenderableType]:
     spread = ("least", "median", "most")
     table = grid("", "number", *spread)
     for row in description.tables["reuse"].rows():
-        add_row(table, row["of"], count_text(row["number"]), *(f"{row[key]:,g}" for key in spread))
+        label = _REUSE_LABELS[row["item"]]
+        add_row(table, label, count_text(row["number"]), *(f"{row[key]:,g}" for key in spread))
     yield Padding(table, _INDENTED)
 
 
@@ -277,8 +293,8 @@ def _head_lines(trial_list: Checked | Description) -> Iterator[RenderableType]:
         full_sentence(
             "list_size",
             trials=count_of(counts["trials"], "trial"),
-            target=counts["target trials"],
-            nontarget=counts["nontarget trials"],
+            target=counts["target_trials"],
+            nontarget=counts["nontarget_trials"],
             parts=part_counts,
         )
     )

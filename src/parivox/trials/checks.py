@@ -240,7 +240,7 @@ def check(
     findings = guidelines(counts, checks, mix=wished_mix, n_lists=n_lists, outcomes=outcomes)
     findings += remarks(description, counts.trials_per_speaker, trial_list.recording_names)
     if design is not None:
-        findings.append(_remark("design", "what its design fixed", None, design.as_fact))
+        findings.append(_remark("design", "remark_design", None, design.as_fact))
     if development is not None:
         findings.append(overlap(trial_list, development, **options))
     if pilot is not None:
@@ -355,7 +355,7 @@ def _remark(
 ) -> Finding:
     return Finding(
         id=id,
-        what=title,
+        title=title,
         verdict="told",
         statistic=None if statistic is None else float(statistic),
         facts=facts,
@@ -369,7 +369,7 @@ def _sides_remark(speakers: TrialsPerSpeaker, description: Description) -> Findi
     n_tested = speakers.n_tested_nontarget[speakers.n_tested_nontarget > 0]
     n_never_enrolled = speakers.speaker_indices.size - n_enrolled.size
     n_never_tested = speakers.speaker_indices.size - n_tested.size
-    title = "speakers by side"
+    title = "remark_sides"
     if not n_enrolled.size:
         return _remark("sides", title, None, fact("no_trials_of_class", trials="nontarget"))
     never_by_grouping = []
@@ -399,18 +399,18 @@ def _sides_remark(speakers: TrialsPerSpeaker, description: Description) -> Findi
 
 
 def _reuse_remark(table: Table) -> Finding:
-    rows = {row["of"]: row for row in table.rows()}
+    rows = {row["item"]: row for row in table.rows()}
     facts = []
     for code, row_name in (
-        ("speakers_compared_with_a_speaker", "speakers compared with a speaker"),
-        ("trials_of_an_utterance", "trials of an utterance"),
-        ("uses_of_a_recording", "uses of a recording"),
+        ("speakers_compared_with_a_speaker", "partners_of_speaker"),
+        ("trials_of_an_utterance", "trials_of_utterance"),
+        ("uses_of_a_recording", "uses_of_recording"),
     ):
         if row := rows.get(row_name):
             numbers = [int(row["least"]), int(row["most"])]
             facts.append(fact(code, numbers=numbers, median=float(row["median"])))
-    max_trials = rows["trials of an utterance"]["most"]
-    return _remark("reuse", "how often things are used", max_trials, joined_facts(*facts))
+    max_trials = rows["trials_of_utterance"]["most"]
+    return _remark("reuse", "remark_reuse", max_trials, joined_facts(*facts))
 
 
 def _effective_speakers_remark(description: Description, speakers: TrialsPerSpeaker) -> Finding:
@@ -432,12 +432,12 @@ def _effective_speakers_remark(description: Description, speakers: TrialsPerSpea
             speakers=int(worst["speakers"]),
         )
         stated = joined_facts(stated, furthest)
-    return _remark("effective", "effective number of speakers", effective_speakers, stated)
+    return _remark("effective", "remark_effective_speakers", effective_speakers, stated)
 
 
 def _recordings_remark(speakers: TrialsPerSpeaker, recording_names: RecordingNames) -> Finding:
     known_numbers = speakers.n_recordings[speakers.n_recordings >= 0]
-    title = "recordings for each speaker"
+    title = "remark_recordings"
     if not known_numbers.size:
         return _remark("recordings", title, None, recording_names.unknown_fact, "give_recordings")
     facts = [
@@ -459,7 +459,7 @@ def _recordings_remark(speakers: TrialsPerSpeaker, recording_names: RecordingNam
 
 def _unknown_grades_remark(description: Description) -> Finding:
     counts = dict(zip(*description.tables["list"].to_dict().values(), strict=True))
-    n_unknown = counts["trials of unknown grade"]
+    n_unknown = counts["trials_of_unknown_grade"]
     stated = joined_facts(
         fact("graded_by", attributes=[*description.graded_by]),
         fact(
@@ -471,13 +471,13 @@ def _unknown_grades_remark(description: Description) -> Finding:
     remedy = "complete_tables" if n_unknown else ""
     if not description.graded_by:
         remedy = "give_speakers_or_grade_by"
-    return _remark("grades", "grades that are known", float(n_unknown), stated, remedy)
+    return _remark("grades", "remark_known_grades", float(n_unknown), stated, remedy)
 
 
 def _agreement_remark(attribute: str, table: Table) -> Finding:
     """Return the shares of nontarget trials within and across the values of an attribute."""
     all_trials, *group_rows = table.subset(attribute=attribute).rows()
-    id_, title = f"within {attribute}", f"nontarget trials with the same {attribute}"
+    id_, title = f"within {attribute}", fact("remark_same_attribute", attribute=attribute)
     share = all_trials["same_share"]
     if share is None:
         return _remark(id_, title, None, "known_of_no_nontarget_trial")
@@ -502,7 +502,7 @@ def _group_shares_remark(grouping: str, rows: Sequence[Row]) -> Finding:
 
     See docs/references.md#paper-001.
     """
-    id_, title = f"shares {grouping}", f"shares of {grouping}"
+    id_, title = f"shares {grouping}", fact("remark_shares", grouping=grouping)
     gaps = [(row["trial_share"] or 0) - (row["speaker_share"] or 0) for row in rows]
     if not any(gaps):
         return _remark(id_, title, 0.0, "same_share_of_speakers_and_trials")
@@ -545,7 +545,7 @@ def overlap(trial_list: TrialList, development: Any, **options: Any) -> Finding:
     n_trials = int(np.isin(distinct_keys, np.concatenate(development_keys)).sum())
     return _remark(
         "leakage",
-        "shared with the development list",
+        "remark_leakage",
         n_speakers,
         fact(
             "shared_with_development_list",
@@ -656,7 +656,7 @@ def _detectable_ratios(
 def _detectable_ratio_remark(
     grouping: str, metric: str, ratios: dict[str, float], test_options: dict[str, float]
 ) -> Finding:
-    title = f"least {metric.upper()} ratio of {grouping} to be detected"
+    title = fact("remark_detectable_ratio", metric=metric.upper(), grouping=grouping)
     id_ = f"detectable {metric} {grouping}"
     if len(ratios) < 2:
         stated = fact("variation_not_in_pilot", metric=metric)
@@ -675,7 +675,7 @@ def _detectable_ratio_remark(
         remedy = "more_speakers_in_groups"
     return Finding(
         id=id_,
-        what=title,
+        title=title,
         verdict="told",
         statistic=max(finite.values(), default=None),
         offenders=n_undetectable,

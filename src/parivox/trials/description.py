@@ -70,7 +70,11 @@ TABLES: dict[str, dict[str, str]] = {
         "same_share": "float",
     },
     "matrix": {"grouping": "str", "enrol_group": "str", "test_group": "str", "nontarget": "int"},
-    "reuse": {"of": "str", "number": "int", **dict.fromkeys(("least", "median", "most"), "float")},
+    "reuse": {
+        "item": "str",
+        "number": "int",
+        **dict.fromkeys(("least", "median", "most"), "float"),
+    },
     "speakers": {
         "speaker": "str",
         "enrol_target": "int",
@@ -253,18 +257,18 @@ def _list_columns(counts: ListCounts) -> Columns:
     recording = trial_list.recording_indices[is_used]
     numbers = {
         "trials": pair_counts.n_trials.sum(),
-        "target trials": speakers.n_target.sum(),
-        "nontarget trials": speakers.n_nontarget.sum(),
+        "target_trials": speakers.n_target.sum(),
+        "nontarget_trials": speakers.n_nontarget.sum(),
         "speakers": speakers.speaker_indices.size,
         "utterances": is_used.sum(),
         "recordings": np.unique(recording[recording >= 0]).size,
-        "utterances of unknown recording": (recording < 0).sum(),
-        "trials of unknown grade": pair_counts.n_trials[pair_counts.grade == 0].sum(),
-        "exact duplicates": notes.get(DUPLICATES, 0),
-        "reversed target trials": counts.n_reversed[1],
-        "reversed nontarget trials": counts.n_reversed[0],
-        "trials of an utterance with itself": counts.n_self_trials,
-        "rows set aside": notes.get(CONFLICTS, 0),
+        "utterances_of_unknown_recording": (recording < 0).sum(),
+        "trials_of_unknown_grade": pair_counts.n_trials[pair_counts.grade == 0].sum(),
+        "exact_duplicates": notes.get(DUPLICATES, 0),
+        "reversed_target_trials": counts.n_reversed[1],
+        "reversed_nontarget_trials": counts.n_reversed[0],
+        "trials_of_one_utterance": counts.n_self_trials,
+        "excluded_rows": notes.get(CONFLICTS, 0),
     }
     return {"item": list(numbers), "count": [int(number) for number in numbers.values()]}
 
@@ -412,26 +416,24 @@ def _reuse_columns(counts: ListCounts) -> Columns:
     trials_per_utterance = counts.trials_per_utterance[is_used]
     # every trial of an utterance is a use of its recording
     uses_of_recording = np.bincount(recording[recording >= 0], trials_per_utterance[recording >= 0])
-    numbers_by_subject = {
-        "trials of a speaker as enrolment": speakers.n_enrolled,
-        "trials of a speaker as test side": speakers.n_tested,
-        "nontarget trials of a speaker as enrolment": speakers.n_nontarget,
-        "nontarget trials of a speaker as test side": speakers.n_tested_nontarget,
-        "speakers compared with a speaker": speakers.n_partners,
-        "utterances of a speaker": speakers.n_utterances,
-        "recordings of a speaker": speakers.n_recordings[speakers.n_recordings >= 0],
-        "uses of a recording": uses_of_recording[uses_of_recording > 0],
-        "trials of an utterance": trials_per_utterance,
+    numbers_by_item = {
+        "trials_as_enrolment": speakers.n_enrolled,
+        "trials_as_test": speakers.n_tested,
+        "nontarget_trials_as_enrolment": speakers.n_nontarget,
+        "nontarget_trials_as_test": speakers.n_tested_nontarget,
+        "partners_of_speaker": speakers.n_partners,
+        "utterances_of_speaker": speakers.n_utterances,
+        "recordings_of_speaker": speakers.n_recordings[speakers.n_recordings >= 0],
+        "uses_of_recording": uses_of_recording[uses_of_recording > 0],
+        "trials_of_utterance": trials_per_utterance,
     }
-    numbers_by_subject = {
-        subject: numbers for subject, numbers in numbers_by_subject.items() if numbers.size
-    }
+    numbers_by_item = {item: numbers for item, numbers in numbers_by_item.items() if numbers.size}
     return {
-        "of": list(numbers_by_subject),
-        "number": [numbers.size for numbers in numbers_by_subject.values()],
-        "least": [float(numbers.min()) for numbers in numbers_by_subject.values()],
-        "median": [float(np.median(numbers)) for numbers in numbers_by_subject.values()],
-        "most": [float(numbers.max()) for numbers in numbers_by_subject.values()],
+        "item": list(numbers_by_item),
+        "number": [numbers.size for numbers in numbers_by_item.values()],
+        "least": [float(numbers.min()) for numbers in numbers_by_item.values()],
+        "median": [float(np.median(numbers)) for numbers in numbers_by_item.values()],
+        "most": [float(numbers.max()) for numbers in numbers_by_item.values()],
     }
 
 

@@ -24,7 +24,8 @@ class Finding:
     ----------
     id : str
         ``G1`` to ``G15`` for what passes or fails; a word for what is told.
-    what : str
+    title : str
+        The check, or what the remark is on, as a fact.
     verdict : {"pass", "fail", "not checked", "told"}
     statistic, threshold : float or None
         The figure that decides, and what it is held against.
@@ -32,18 +33,23 @@ class Finding:
         How many speakers, groups or trials are at fault.
     facts, remedies : str
         The figures, without ids of speakers, and what to do, as facts (`parivox.facts`).
-    sentence, mend : str
-        The same in words; `mend` is empty where there is nothing to do.
+    what, sentence, mend : str
+        Title, facts and remedies in words; `mend` is empty where there is nothing to do.
     """
 
     id: str
-    what: str
+    title: str
     verdict: Verdict
     statistic: float | None = None
     threshold: float | None = None
     offenders: int = 0
     facts: str = ""
     remedies: str = ""
+
+    @property
+    def what(self) -> str:
+        """The title in words."""
+        return str(import_module(CATALOGUE_MODULE).cell_text(self.title))
 
     @property
     def sentence(self) -> str:
@@ -77,7 +83,7 @@ class Check(NamedTuple):
         fails = bool(self.is_violated(statistic))
         return Finding(
             id=self.id,
-            what=self.title,
+            title=self.title,
             verdict="fail" if fails else "pass",
             statistic=float(statistic),
             threshold=self.threshold,
@@ -90,7 +96,7 @@ class Check(NamedTuple):
         """Return that the check cannot be made, and why."""
         return Finding(
             id=self.id,
-            what=self.title,
+            title=self.title,
             verdict="not checked",
             threshold=self.threshold,
             facts=reason,

@@ -51,21 +51,21 @@ _NO_GROUPS = "no_groups_in_list", "give_speakers_and_by"
 
 
 _CHECKS = (
-    Check("G1", "equal numbers of target and nontarget trials per speaker", 0.0),
-    Check("G2", "nontarget trials per speaker", 500.0, is_least=True),
-    Check("G3", "equal numbers of trials per speaker", 1.0),
-    Check("G4", "same mix of grades for every speaker", 0.02, is_share=True),
-    Check("G5", "requested mix of grades", 0.02, is_share=True),
-    Check("G6", "variants of the list", 5.0, is_least=True),
-    Check("G7", "speakers in each group", 10.0, is_least=True),
-    Check("G8", "same composition of nontarget trials in all groups", 0.02, is_share=True),
-    Check("G9", "same share of same-recording target trials in all groups", 0.02, is_share=True),
-    Check("G10", "no duplicate or reversed trials", 0.0),
-    Check("G11", "equally long recordings in all groups", 1.3),
-    Check("G12", "equally many short recordings in all groups", 0.1, is_share=True),
-    Check("G13", "equally many impostor speakers in all groups", 1.5),
-    Check("G14", "no enrolment recordings among the tests", 0.0),
-    Check("G15", "same ratio of target to nontarget trials in all groups", 1.5),
+    Check("G1", "check_equal_classes", 0.0),
+    Check("G2", "check_nontarget_trials", 500.0, is_least=True),
+    Check("G3", "check_equal_trials", 1.0),
+    Check("G4", "check_equal_grades", 0.02, is_share=True),
+    Check("G5", "check_requested_grades", 0.02, is_share=True),
+    Check("G6", "check_variants", 5.0, is_least=True),
+    Check("G7", "check_speakers_of_groups", 10.0, is_least=True),
+    Check("G8", "check_equal_compositions", 0.02, is_share=True),
+    Check("G9", "check_equal_same_recordings", 0.02, is_share=True),
+    Check("G10", "check_no_repeated_trials", 0.0),
+    Check("G11", "check_equal_durations", 1.3),
+    Check("G12", "check_equal_short_recordings", 0.1, is_share=True),
+    Check("G13", "check_equal_impostor_speakers", 1.5),
+    Check("G14", "check_no_returning_enrolments", 0.0),
+    Check("G15", "check_equal_class_ratios", 1.5),
 )
 CHECKS = {check.id: check for check in _CHECKS}
 """The guidelines of docs/references.md#paper-002, section 5, and nine more, by their ids."""
@@ -120,8 +120,7 @@ def _speaker_findings(speakers: TrialsPerSpeaker, checks: Mapping[str, Check]) -
         if speakers.speaker_indices.size:
             yield check_function(speakers, checks[id_])
         else:  # a log of impostors whom no column names
-            reason = "no trial has known speakers on both sides"
-            yield checks[id_].unchecked(reason, "name the speakers of the test recordings")
+            yield checks[id_].unchecked("no_trial_of_known_speakers", "name_test_speakers")
 
 
 def _g1_equal_classes(speakers: TrialsPerSpeaker, check: Check) -> Finding:

@@ -26,7 +26,7 @@ from parivox.report.audit_queries import (
     systems,
     verdicts_by_metric,
 )
-from parivox.report.catalogue import full_sentence, sentence_text
+from parivox.report.catalogue import cell_text, full_sentence, sentence_text
 from parivox.report.disagreements import disagreements
 from parivox.report.html.layout import join_single_sections, point_text
 from parivox.report.sheets import comparison
@@ -363,7 +363,7 @@ def trial_list_section(audit: Audit) -> dict[str, Any]:
             [
                 (
                     failed_check["id"],
-                    CHECKS[failed_check["id"]].title,
+                    cell_text(CHECKS[failed_check["id"]].title),
                     findings.check_sentence(failed_check),
                 )
                 for failed_check in failed
