@@ -97,6 +97,7 @@ LABELS = {
     "report/sheets/workbook.py": {"what was read and excluded, with reasons", "what a row is"},
     "report/systems.py": {"with values that are not finite", "compares vectors by "},
     "report/terminal.py": {f"Group (speakers), rate{VALUE}, {VALUE}."},
+    "report/trials.py": {"uses of a recording"},
 }
 """Headings, labels and cells that have a verb, by file."""
 FILES_TO_FILL_IN = {"report/context.py": "# Audit context"}

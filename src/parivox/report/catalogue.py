@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing import TABLES
+from parivox.auditing import TABLES, Options
 from parivox.data.score_bins import Bins
 from parivox.errors import message_for_caller, options_named
 from parivox.facts import (
@@ -37,6 +37,7 @@ from parivox.report.chart_sentences import CHART_SENTENCES
 from parivox.report.command_sentences import COMMAND_SENTENCES
 from parivox.report.data_sentences import DATA_SENTENCES
 from parivox.report.decision_sentences import DECISION_SENTENCES, PLAN_REASONS
+from parivox.report.definitions import all_definitions
 from parivox.report.inspection_sentences import INSPECTION_SENTENCES
 from parivox.report.limitation_sentences import LIMITATIONS
 from parivox.report.list_sentences import LIST_SENTENCES
@@ -570,7 +571,22 @@ def catalogue_lines() -> Iterator[str]:
 
 def other_lines() -> Iterator[str]:
     """Yield the same for lists, systems, counts, attacks, searches and `parivox papers`."""
-    yield from _sentence_lines(_OTHER_CODES)
+    yield from _sentence_lines(_OTHER_CODES - REPORT_SENTENCES.keys())
+
+
+def report_lines() -> Iterator[str]:
+    """Yield the same for what summaries, tables, charts and reports say around facts."""
+    yield from _sentence_lines(REPORT_SENTENCES.keys())
+
+
+def definition_lines() -> Iterator[str]:
+    """Yield the definitions of a report that is made with the default options, by their names."""
+    texts: list[tuple[str, object]] = [*all_definitions(Options(), {}).items()]
+    for name, definition in texts:
+        if isinstance(definition, dict):
+            texts += [(f"{name}, {part}", words) for part, words in definition.items()]
+        elif isinstance(definition, str):
+            yield f"- `{name}`: {definition}"
 
 
 def limitation_lines() -> Iterator[str]:
@@ -609,5 +625,13 @@ if __name__ == "__main__":
             "Limitations in reports:",
             "",
             *limitation_lines(),
+            "",
+            "Sentences of summaries, tables, charts and reports:",
+            "",
+            *report_lines(),
+            "",
+            "Definitions in reports, with default options:",
+            "",
+            *definition_lines(),
         ]
         sys.stdout.write("\n".join(lines) + "\n")

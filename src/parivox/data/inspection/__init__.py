@@ -34,8 +34,9 @@ from parivox.data.counts_file import holds_counts
 from parivox.data.formats import may_be_trials, scan
 from parivox.data.inspection.findings import FileFindings, Inspection
 from parivox.data.inspection.joins import add_labels, find_joins, settle_kinds
+from parivox.data.inspection.named_source import NamedSource
 from parivox.data.inspection.parivox_files import recognise_parivox_file
-from parivox.data.inspection.proposed_audit import NamedSource, ProposedAudit
+from parivox.data.inspection.proposed_audit import ProposedAudit
 from parivox.data.inspection.searches import (
     FullScoreList,
     full_list_warnings,
@@ -67,7 +68,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from parivox.data.formats.format import Scan
-    from parivox.data.inspection.proposed_audit import AuditChecks, Inspected
+    from parivox.data.inspection.named_source import Inspected
+    from parivox.data.inspection.proposed_audit import AuditChecks
 
 __all__ = ["Inspection", "inspect_files"]
 

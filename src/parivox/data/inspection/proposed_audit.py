@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol
 
 from parivox.data.attributes import parse_attribute
 from parivox.data.columns import plain_name
@@ -33,14 +33,12 @@ if TYPE_CHECKING:
     from parivox.data.attributes import Attribute
     from parivox.data.groups_file import GroupsFile
     from parivox.data.inspection.findings import DifferingAttribute, InspectedColumn
+    from parivox.data.inspection.named_source import NamedSource
     from parivox.data.inspection.searches import FullScoreList
     from parivox.data.speakers import Speakers
     from parivox.data.trial_set import TrialSet
     from parivox.data.value_warnings import DataWarning
-    from parivox.runtime.disk import ScratchFolder
 
-Inspected: TypeAlias = InspectedTrials | InspectedTable | FileFindings
-"""One inspected source."""
 _CHANCE_AUC = 0.5
 _MAX_GROUPINGS = 2
 """Groupings of the proposed command."""
@@ -52,23 +50,6 @@ _ATTRIBUTE_OWNERS = {
 }
 """Files that may have attributes, and what these describe."""
 _TABLE_OPTIONS = ("trials", "speakers", "utterances", "models", "failures", "groups")
-
-
-@dataclass(eq=False)
-class NamedSource:
-    """A source under the name that the user gave it, in a form that can be read again."""
-
-    name: str
-    data: Any
-    word: str  # in a command
-    folder: ScratchFolder | None = None  # holds standard input, kept while it is needed
-    inspected: Inspected = field(default_factory=lambda: FileFindings("", "unknown"))
-
-    @property
-    def findings(self) -> FileFindings:
-        """Return the findings about it."""
-        inspected = self.inspected
-        return inspected if isinstance(inspected, FileFindings) else inspected.findings
 
 
 class AuditChecks(Protocol):

@@ -27,7 +27,7 @@ from parivox.frozen import frozen
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from parivox.data.inspection.proposed_audit import NamedSource
+    from parivox.data.inspection.named_source import NamedSource
 
 SEARCHES = "searches"
 """Kind of a file of searches."""
