@@ -190,6 +190,7 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
         "Score distributions of target trials (filled) and nontarget trials (outline) by group, "
         "each with the same area"
     ),
+    "spoof_trials_not_drawn": SentenceTemplate("Spoof trials are not drawn"),
     "shifted_distributions": SentenceTemplate(
         "Trials to the right of a threshold are accepted. If the distributions of a group are "
         "shifted relative to other groups, a common threshold gives this group more errors of one "

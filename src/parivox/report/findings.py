@@ -350,9 +350,8 @@ def no_threshold_sentence(audit: Audit, system: Row) -> str:
     pooled_row = audit.groups.subset(**system, grouping="all", within="").rows()[0]
     rows = audit.operating_points.subset(**system, within="").rows()
     reasons = dict.fromkeys(reason_text(row) for row in rows)
-    problem = f"No error rates: no operating point has a threshold ({'; '.join(reasons)})"
     if rows and all(row["reason"] == NO_SCORES for row in rows):
-        return f"{problem}. Leave out --operating-point: decisions are audited as they were made"
+        return sentence_text("no_threshold_of_decisions", reasons="; ".join(reasons))
     facts = [
         fact
         for row in audit.data.subset(**system, source="counts").rows()

@@ -165,6 +165,11 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
         "--operating-point threshold=X{remedy}",
         {"reasons": "too many trials are rejected", "remedy": ""},
     ),
+    "no_threshold_of_decisions": SentenceTemplate(
+        "No error rates: no operating point has a threshold ({reasons}). Leave out "
+        "--operating-point: decisions are audited as they were made",
+        {"reasons": "there are no scores"},
+    ),
     "grouped_by_default": SentenceTemplate(
         "No --by given: grouped by {groupings} ({chosen_by})",
         {"groupings": "gender", "chosen_by": "all attributes"},

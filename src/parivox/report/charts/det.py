@@ -49,6 +49,8 @@ _AXIS_WIDTH = 46
 _SHADES = full_sentence("shaded_monotonic_intervals") + " "
 _NO_SHADES = full_sentence("intervals_omitted", curves=_MAX_LINES_PER_PANEL) + " "
 _SPOOF_GUIDE = full_sentence("horizontal_axis_of_panels") + " "
+_SPOOF_TITLE, _SPOOF_ENDING = "spoof trials (SFAR)", ": SFAR"
+"""Title of the panel of spoof trials, or its end."""
 _PANELS = ("group", "system", "all")
 """What may have a panel of its own, besides the values of an attribute."""
 _EDGE = 0.03

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.errors import ConfigError
+from parivox.report.audit_queries import error_types
 from parivox.report.catalogue import full_sentence, missing_interval_text
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import (
@@ -45,7 +46,9 @@ _AUDITED_POINT = "threshold at"
 
 def _without_spoof_trials(scope: ChartScope) -> str:
     """Return that spoof trials are not drawn, as a sentence with a space before it, if so."""
-    return " Spoof trials are not drawn." if "sfar" in error_types(scope.audit) else ""
+    if "sfar" not in error_types(scope.audit):
+        return ""
+    return " " + full_sentence("spoof_trials_not_drawn")
 
 
 @chart("det", drawn_per="widest", name="scores")
@@ -123,7 +126,9 @@ def distributions(scope: ChartScope, theme: Theme) -> Drawing:
         ),
         f"Score distributions: {shortened(scope.label)} by {shortened(scope.grouping)}",
         full_sentence("score_distributions"),
-        full_sentence("shifted_distributions") + undrawn_sentence(scope, _MAX_HILLS),
+        full_sentence("shifted_distributions")
+        + _without_spoof_trials(scope)
+        + undrawn_sentence(scope, _MAX_HILLS),
         full_sentence("densities_of_groups", groups=len(groups)),
     )
 
@@ -236,7 +241,9 @@ def boxes(scope: ChartScope, theme: Theme) -> Drawing:
         theme.styled(theme.arrange(panels, 12), view={"stroke": None}),
         f"Score quantiles: {shortened(scope.label)} by {shortened(scope.grouping)}",
         full_sentence("boxes_of_scores"),
-        full_sentence("medians_of_scores") + undrawn_sentence(scope, _MAX_BOXES),
+        full_sentence("medians_of_scores")
+        + _without_spoof_trials(scope)
+        + undrawn_sentence(scope, _MAX_BOXES),
         "; ".join(sentences) + ".",
     )
 
