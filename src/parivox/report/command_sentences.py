@@ -315,6 +315,10 @@ COMMAND_SENTENCES: dict[str, SentenceTemplate] = {
     "trials_compared_unpaired": SentenceTemplate(
         "unpaired, with wider intervals, as the trials are not shown to be the same"
     ),
+    "releases_with_same_scores": SentenceTemplate(
+        "{release} and {before} have the same scores{of_system}, so no rate changed",
+        {"release": "new", "before": "old", "of_system": ""},
+    ),
     "error_types_not_compared": SentenceTemplate(
         "{error_types} ({metric}) are not compared",
         {"error_types": "Spoof accepts", "metric": "SFAR"},

@@ -66,10 +66,16 @@ def comparison_summary(comparison: Comparison) -> Iterator[RenderableType]:
             (f"{release} compared with {before}{of_system}"), rows, apart=i > 0
         )
     for pair in comparison.record["unchanged"]:
-        words = f"{pair['release']} and {pair['before']} have the same scores"
+        of_system = ""
         if has_several_systems:
-            words += f" of {system_label(pair['system'], pair['list'])}"
-        yield text(f"{words}, so no rate changed.", apart=True)
+            of_system = f" of {system_label(pair['system'], pair['list'])}"
+        words = full_sentence(
+            "releases_with_same_scores",
+            release=pair["release"],
+            before=pair["before"],
+            of_system=of_system,
+        )
+        yield text(words, apart=True)
     for metric in comparison.record.get("not_compared", ()):
         words = sentence_text(
             "error_types_not_compared",

@@ -49,8 +49,8 @@ _AXIS_WIDTH = 46
 _SHADES = full_sentence("shaded_monotonic_intervals") + " "
 _NO_SHADES = full_sentence("intervals_omitted", curves=_MAX_LINES_PER_PANEL) + " "
 _SPOOF_GUIDE = full_sentence("horizontal_axis_of_panels") + " "
-_SPOOF_TITLE, _SPOOF_ENDING = "spoof trials (SFAR)", ": SFAR"
-"""Title of the panel of spoof trials, or its end."""
+_RATE = "rate"
+"""In a row: the rate on the horizontal axis of its panel, which is not drawn itself."""
 _PANELS = ("group", "system", "all")
 """What may have a panel of its own, besides the values of an attribute."""
 _EDGE = 0.03
@@ -82,7 +82,7 @@ def det(scope: ChartScope, theme: Theme, *, panel: str | None = None) -> Drawing
     has_shades = max(lines_per_panel.values()) <= _MAX_LINES_PER_PANEL
     # more bands than a few in one panel would hide each other
     rows = [row for row in rows if has_shades or row["k"] != "band"]
-    pooled_rows = _pooled_rows(placements, curves_by_subject, domain)
+    pooled_rows = _pooled_rows(audit, placements, curves_by_subject, domain)
     if pooled_rows:
         line_names.append(_ALL)
         rows += pooled_rows
@@ -176,9 +176,9 @@ def _curve_kinds(subject_curves: ErrorCurves, panel_name: str) -> Iterator[tuple
     if spoof_curves is None:
         yield subject_curves, panel_name
         return
-    titles = ("nontarget trials (FPR)", _SPOOF_TITLE)
+    titles = ("nontarget trials (FPR)", "spoof trials (SFAR)")
     if panel_name:
-        titles = (f"{panel_name}: FPR", f"{panel_name}{_SPOOF_ENDING}")
+        titles = (f"{panel_name}: FPR", f"{panel_name}: SFAR")
     yield from zip((subject_curves.nontarget_curves, spoof_curves), titles, strict=True)
 
 
@@ -196,6 +196,7 @@ def _domain(all_curves: Sequence[ErrorCurves]) -> Domain:
 
 
 def _pooled_rows(
+    audit: Audit,
     placements: Mapping[tuple[Subject, str], tuple[str, str]],
     curves_by_subject: Mapping[Subject, ErrorCurves],
     domain: Domain,
@@ -207,11 +208,13 @@ def _pooled_rows(
     # a panel of several systems has no single pooled line
     if len(panels_and_subjects) != len({panel_name for panel_name, _ in panels_and_subjects}):
         return []
+    *false_accepts, _ = _rate_names(audit)
     rows: list[Row] = []
     for panel_name, subject in panels_and_subjects:
-        for kind_curves, kind_panel in _curve_kinds(curves_by_subject[subject], panel_name):
+        kinds = _curve_kinds(curves_by_subject[subject], panel_name)
+        for (kind_curves, kind_panel), rate_name in zip(kinds, false_accepts, strict=False):
             x, y = curves.det_line(kind_curves.fpr[-1], kind_curves.fnr[-1], domain)
-            rows.append({"k": "line", "p": kind_panel, "c": _ALL, "x": x, "y": y})
+            rows.append({"k": "line", "p": kind_panel, _RATE: rate_name, "c": _ALL, "x": x, "y": y})
     return rows
 
 
@@ -298,7 +301,7 @@ def _rows(
     for (kind_curves, kind_panel), rate_name in zip(
         _curve_kinds(subject_curves, panel), false_accepts, strict=False
     ):
-        placement = {"p": kind_panel, "c": line_name}
+        placement = {"p": kind_panel, _RATE: rate_name, "c": line_name}
         fpr, fnr = kind_curves.fpr[group_index], kind_curves.fnr[group_index]
         x, y = curves.det_line(fpr, fnr, domain)
         if not x:
@@ -367,13 +370,15 @@ def _axis_title(audit: Audit, metric: str) -> str:
 
 
 def _panels_of_kinds(
-    audit: Audit, layers: Sequence[vl.Spec], panels: Sequence[str], domain: Domain, columns: int
+    audit: Audit,
+    layers: Sequence[vl.Spec],
+    rate_of_panel: Mapping[str, str],
+    domain: Domain,
+    columns: int,
 ) -> list[vl.Spec]:
     """Return a panel of each kind of false accepts, which is on the horizontal axis of its own."""
-    first_rate, second_rate, _ = _rate_names(audit)
     drawn = []
-    for i, name in enumerate(panels):
-        rate = second_rate if name.endswith((_SPOOF_TITLE, _SPOOF_ENDING)) else first_rate
+    for i, (name, rate) in enumerate(rate_of_panel.items()):
         x = vl.quantitative("x", **vl.probit_axis(_axis_title(audit, rate), *domain))
         own_layers = []
         for layer in layers:
@@ -400,7 +405,8 @@ def _spec(
 ) -> vl.Spec:
     """Return lines, bands and marks in their panels; the line of all groups is muted."""
     inks = theme.inks
-    panels = [*dict.fromkeys(row["p"] for row in rows)]
+    rate_of_panel = {row["p"]: row[_RATE] for row in rows}
+    panels = list(rate_of_panel)
     columns = vl.panel_columns(len(panels), theme)
     max_side: float = 260
     if columns == 1:
@@ -447,10 +453,12 @@ def _spec(
     drawn_layers = layers if has_bands else layers[1:]
     drawn = vl.layered(drawn_layers, width=side, height=side)
     if len(false_accepts) > 1:
-        own_axes = _panels_of_kinds(audit, drawn_layers, panels, domain, columns)
+        own_axes = _panels_of_kinds(audit, drawn_layers, rate_of_panel, domain, columns)
         sizes = {"width": side, "height": side}
         drawn = {"concat": [panel | sizes for panel in own_axes], "columns": columns, "spacing": 14}
     elif len(panels) > 1:
         drawn = vl.facets(drawn, "p", panels, columns, 14)
-    data = vl.inline_data([{"y2": [], **row} for row in rows])
+    data = vl.inline_data(
+        [{"y2": [], **{name: row[name] for name in row if name != _RATE}} for row in rows]
+    )
     return theme.styled({**drawn, "data": data, "transform": [{"flatten": flattened}]})
