@@ -86,7 +86,7 @@ ASK_FOR_KEYS = {
     "report/catalogue.py": {"_few_errors"},
     "report/charts/groups.py": {"failures", "rates_by_stratum"},
     "report/charts/measures.py": {"accuracy"},
-    "report/charts/scores.py": {"boxes", "thresholds"},
+    "report/charts/scores.py": {"_without_spoof_trials", "boxes", "thresholds"},
     "report/data_sentences.py": {
         "_allocation",
         "_point_text",
