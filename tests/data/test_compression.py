@@ -3,9 +3,11 @@
 import bz2
 import gzip
 import lzma
+from importlib import import_module
 
 import pytest
 
+from parivox.data import source_bytes
 from parivox.data.source_bytes import compression_of_head, read_content, zstd_module
 from parivox.errors import DataError
 
@@ -59,6 +61,13 @@ def test_nothing_packed(write, name):
     }[name]
     with pytest.raises(DataError, match="x: is empty once unpacked"):
         read_content(write("x", pack(b"")))
+
+
+def test_zstd_without_its_package(write, monkeypatch):
+    monkeypatch.setattr(source_bytes, "zstd_module", lambda: import_module("no_such_package"))
+    with pytest.raises(DataError, match=r"x: zst files need the package backports\.zstd") as caught:
+        read_content(write("x", PACKED["zst"]))
+    assert "parivox[zstd]" in caught.value.hint
 
 
 def test_no_file(tmp_path):

@@ -567,7 +567,8 @@ def unpacked_chunks(file: IO[bytes], compression: str, name: str) -> Iterator[by
     errors: tuple[type[Exception], ...] = (OSError, lzma.LZMAError, zlib.error, ValueError)
     try:
         if compression == "zst":  # loaded for these files only
-            opened, errors = zstd_module().open(file), (*errors, zstd_module().ZstdError)
+            module = _zstd_module_for(name)
+            opened, errors = module.open(file), (*errors, module.ZstdError)
         elif compression:
             opened = _OPENERS[compression](file)
         while chunk := opened.read(_PACKED_CHUNK_BYTES):
@@ -585,6 +586,16 @@ def unpacked_chunks(file: IO[bytes], compression: str, name: str) -> Iterator[by
 def zstd_module() -> Any:
     """What packs and unpacks zst files, which Python itself has from 3.14 on."""
     return import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
+
+
+def _zstd_module_for(name: str) -> Any:
+    """What unpacks the file of this name; an error says what to install where it is missing."""
+    try:
+        return zstd_module()
+    except ImportError as error:
+        msg = f"{name}: zst files need the package backports.zstd"
+        hint = "install it with: pip install 'parivox[zstd]', or unpack the file"
+        raise DataError(msg, hint) from error
 
 
 ENDINGS = {
