@@ -269,6 +269,21 @@ def enrolments_are_customers(columns: Mapping[str, str]) -> bool:
     return "enrol" in columns and columns["enrol"] == columns.get("enrol_speaker")
 
 
+def is_call_log(columns: Mapping[str, str]) -> bool:
+    """Whether columns with a header name customers, who are claimed in calls.
+
+    Lists of challenges without a header name claimed speakers.
+
+    Examples
+    --------
+    >>> is_call_log({"enrol": "claimed", "enrol_speaker": "claimed", "test": "call"})
+    True
+    >>> is_call_log({"enrol": "1 (enrol)", "enrol_speaker": "1 (enrol)", "test": "2 (test)"})
+    False
+    """
+    return enrolments_are_customers(columns) and not columns["enrol"].endswith("(enrol)")
+
+
 def only_customer_column(columns: Mapping[str, str]) -> str:
     """The column of customers that represents either side of every trial; empty if there is none.
 

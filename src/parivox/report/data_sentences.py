@@ -607,7 +607,8 @@ DATA_SENTENCES = {
     "counted_in_fte_or_fta": SentenceTemplate("counted in FTE or FTA only"),
     "counted_for_enrolment_speaker": SentenceTemplate(
         "these trials count for the group of the enrolment speaker, whose FPR then has no "
-        "interval; to compute an interval, name the callers in a column test_speaker"
+        "interval; to compute an interval, name the test speakers in a column test_speaker or "
+        "with --utterances"
     ),
     "counted_for_both_speakers": SentenceTemplate("each trial counts for both speakers"),
     "p_of_exchanged_speakers": SentenceTemplate(

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from parivox.data.columns import enrolments_are_customers, only_customer_column
+from parivox.data.columns import is_call_log, only_customer_column
 from parivox.data.formats import FORMATS
 from parivox.data.formats.delimited import COMMENT_LINES, SPANNING_RECORDS
 from parivox.errors import printable
@@ -246,7 +246,7 @@ def _file_headline(inspected: FileFindings) -> str:
         words = sentence_text("trials_cannot_be_read")
     elif inspected.kind == "scores" and "score" not in (inspected.roles or {}):
         words = "decisions on trials"
-    if is_trials and enrolments_are_customers(inspected.roles or {}):
+    if is_trials and is_call_log(inspected.roles or {}):
         words += ", one call per row"
     if inspected.counted is not None and inspected.counted.system:
         words += f", of {inspected.counted.system}"

@@ -15,13 +15,12 @@ from parivox.data.columns import (
     MODEL_NAMES,
     SPEAKER_NAMES,
     UTTERANCE_NAMES,
-    enrolments_are_customers,
     plain_name,
 )
 from parivox.data.ids import positions_in
 from parivox.data.inspection.findings import DifferingAttribute, Join, LabelFindings, SpeakerRule
 from parivox.data.inspection.tables import PLAIN_SCORES, as_enrolment_map, with_kind
-from parivox.data.inspection.trials import CUSTOMER_PREFIX, auc_where_labelled
+from parivox.data.inspection.trials import auc_where_labelled, enrolment_prefix
 from parivox.data.joining import (
     DIFFERENCES,
     ID_DIFFERENCES,
@@ -39,6 +38,7 @@ from parivox.data.trial_checks import (
     SPEAKERS_IN_COLUMNS,
     SPEAKERS_IN_TABLE,
     UNSCORED,
+    WITHOUT_TEST_SPEAKER,
     pair_key,
 )
 
@@ -53,7 +53,17 @@ if TYPE_CHECKING:
     from parivox.data.trial_set import TrialSet
 
 _MAX_EXAMPLES = 3
-_COUNTED_ITEMS = frozenset((CONFLICTS, DUPLICATES, INFINITE, REVERSED, SAME_UTTERANCE, UNSCORED))
+_COUNTED_ITEMS = frozenset(
+    (
+        CONFLICTS,
+        DUPLICATES,
+        INFINITE,
+        REVERSED,
+        SAME_UTTERANCE,
+        UNSCORED,
+        WITHOUT_TEST_SPEAKER,
+    )
+)
 """What an audit counts, whatever the rows of one file seem to be."""
 _MAJORITY = 0.5
 _LEADING_ZEROS = r"^0+(.)"
@@ -484,8 +494,8 @@ def _with_labels_as_read(inspected: InspectedTrials, trials: TrialSet) -> Inspec
         return inspected
     ids, n_models = trials.utterance_ids.series(), trials.n_models
     names = inspected.ids
-    if enrolments_are_customers(inspected.scan.columns):
-        names = names.str.strip_prefix(CUSTOMER_PREFIX)
+    if prefix := enrolment_prefix(inspected.scan.columns):
+        names = names.str.strip_prefix(prefix)
     speaker = np.append(trials.utterance_speaker, np.int32(-1))  # position -1 is of no id
     enrol_position = positions_in(names, ids[:n_models] if n_models else ids)
     test_position = positions_in(inspected.ids, ids[n_models:])

@@ -20,6 +20,7 @@ from parivox.data.columns import (
     RequestedColumns,
     column_positions,
     enrolments_are_customers,
+    is_call_log,
     plain_name,
 )
 from parivox.data.formats import scan_again
@@ -81,10 +82,17 @@ MAX_INSPECTED_ROWS = 5_000_000
 MAX_INSPECTED_IDS = 1_000_000
 """With so many distinct ids no further chunk of rows is inspected."""
 _CHANCE_AUC = 0.5
-CUSTOMER_PREFIX = "customer "
-"""Begins an enrolment that is a customer, as a call may have the same number."""
+_CUSTOMER_PREFIX, _CLAIMED_SPEAKER_PREFIX = "customer ", "claimed speaker "
+"""Begin an enrolment that has the name of its speaker, as a test may have the same name."""
 _ID_ROLES = ("enrol", "test")
 _SPEAKER_ROLES = ("enrol_speaker", "test_speaker")
+
+
+def enrolment_prefix(columns: Mapping[str, str]) -> str:
+    """Return what begins enrolments that have the names of their speakers; empty for others."""
+    if not enrolments_are_customers(columns):
+        return ""
+    return _CUSTOMER_PREFIX if is_call_log(columns) else _CLAIMED_SPEAKER_PREFIX
 
 
 @frozen
@@ -206,11 +214,9 @@ class _TrialInspector:
             chunk = chunk.select(~lacks_id)
         if not chunk:
             return
-        if enrolments_are_customers(
-            self.scan.columns
-        ):  # a call may have the same number as a customer
+        if prefix := enrolment_prefix(self.scan.columns):
             name = pl.col("enrol").cast(pl.String).str.strip_chars()
-            frame = chunk.frame.with_columns(enrol=pl.lit(CUSTOMER_PREFIX) + name)
+            frame = chunk.frame.with_columns(enrol=pl.lit(prefix) + name)
             chunk = replace(chunk, frame=frame)
         enrol, test = (self.ids.codes(chunk, role) for role in _ID_ROLES)
         label, score = self._labels(chunk), self._scores(chunk)
