@@ -196,6 +196,16 @@ def test_heavy_weights_do_not_overflow(trials):
     assert np.array_equal(counts.nontarget[0], 250 * 250 * original.nontarget)
 
 
+@pytest.mark.parametrize("weight", [1, 2, 5, 11, 12, 40, 181, 182, 255])
+def test_counts_are_exact_on_both_sides_of_every_integer_type(weight):
+    many_trials = Trials(5, size=6000, ties=True)
+    counts = joined(many_trials.curves(), np.full((1, 24), weight, dtype=np.uint8))[2][0]
+    original = many_trials.curves().original()[2][0]
+    assert original.nontarget.max() < np.iinfo(np.int16).max  # of one row; its weighted sum is not
+    assert np.array_equal(counts.target[0], weight * original.target)
+    assert np.array_equal(counts.nontarget[0], weight**2 * original.nontarget)
+
+
 def test_a_row_may_stand_for_several_trials(trials, weights):
     times = np.random.default_rng(3).integers(1, 4, trials.score.size)
     edges = trials.edges(bins=64)

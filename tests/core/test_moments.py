@@ -328,6 +328,16 @@ def test_speakers_of_one_rate_leave_the_binomial_variance_exactly(rate):
     assert sums.variance[0] == sums.variance_binomial[0]
 
 
+@pytest.mark.parametrize("n_trials", [3, 30, 3 * 10**5])
+def test_pairs_of_one_rate_leave_no_residual(n_trials):
+    first, second = np.triu_indices(40, 1)
+    trials = n_trials * (1 + np.arange(first.size) % 7)
+    cluster_errors = ErrorsByPair(np.zeros(first.size, int), first, second, trials // 3, trials, 1)
+    sums = moments(cluster_errors)
+    assert sums.pair_squares[0] == sums.pair_deleted_squares[0] == 0
+    assert sums.variance[0] == sums.variance_binomial[0]
+
+
 def test_nothing_is_told_of_others_where_one_speaker_is_in_every_trial():
     lone = moments(
         ErrorsBySpeaker(np.zeros(1, int), np.zeros(1, int), np.array([3]), np.array([9]), 1)
