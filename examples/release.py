@@ -33,10 +33,12 @@ def write(folder: Path) -> None:
     decided = {}
     for name, threshold in THRESHOLDS.items():
         with (data / f"resnetse34{name}_H-eval_scores.csv").open(encoding="utf-8") as file:
+            lines = csv.reader(file)
+            assert next(lines) == ["ref_file", "com_file", "sc", "lab"]
             decided[name] = [
-                (row["ref_file"][:7], "accept" if float(row["sc"]) >= threshold else "reject")
-                for row in csv.DictReader(file)
-                if row["lab"] == "1"
+                (recording[:7], "accept" if float(score) >= threshold else "reject")
+                for recording, _, score, label in lines
+                if label == "1"
             ]
     draw = random.Random(1)  # noqa: S311 - which calls come when, no secrets
     order = draw.sample(range(len(decided["l"])), DAYS * CALLS)

@@ -153,12 +153,13 @@ def source_files(room=""):
 
 
 @cache
-def syntax_tree(path):
-    return ast.parse(path.read_text(encoding="utf-8"))
+def syntax_nodes(path):
+    """Every node of a file's syntax: a walk takes longer than most tests, and all of them walk."""
+    return [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
 
 
-def bound_names(tree):
-    for node in ast.walk(tree):
+def bound_names(path):
+    for node in syntax_nodes(path):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
         elif isinstance(node, ast.arg) and node.arg not in {"self", "cls"}:
@@ -171,7 +172,7 @@ def name_shares(files):
     n_names = 0
     counts = collections.Counter()
     for path in files:
-        for name in bound_names(syntax_tree(path)):
+        for name in bound_names(path):
             word = name.strip("_").lower()
             n_names += 1
             counts["fillers"] += word in FILLERS - OPTIONS
@@ -189,7 +190,7 @@ def places(condition):
     return [
         f"{path.relative_to(PACKAGE)}:{node.lineno}"
         for path in source_files()
-        for node in ast.walk(syntax_tree(path))
+        for node in syntax_nodes(path)
         if condition(node)
     ]
 
@@ -272,7 +273,7 @@ def class_and_module_names():
             continue
         room = path.relative_to(PACKAGE).parts[0]
         yield room, path.stem
-        for node in ast.walk(syntax_tree(path)):
+        for node in syntax_nodes(path):
             if isinstance(node, ast.ClassDef):
                 yield room, node.name
 
@@ -312,7 +313,7 @@ def test_one_class_name_has_one_class():
 def identifiers(path):
     """Every name that a file binds or reads."""
     names = {path.stem}
-    for node in ast.walk(syntax_tree(path)):
+    for node in syntax_nodes(path):
         if isinstance(node, ast.ImportFrom):
             names.update((node.module or "").split("."))
         for field in ("id", "arg", "attr", "name", "asname"):
