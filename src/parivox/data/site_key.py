@@ -14,6 +14,7 @@ import os
 import secrets
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +114,7 @@ class SiteKey:
         return digest.hexdigest()
 
 
+@lru_cache(maxsize=8)  # a tenth of a second, which a loop over days would take for each of them
 def _derived_secret(secret: bytes, kdf: str) -> bytes:
     if kdf == NO_KDF:
         return secret
