@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.resources
 import itertools
 import json
@@ -181,16 +182,25 @@ class Bank:
     def who(self, call):
         return self.calls["customer"][int(call[4:])]
 
+    @functools.cached_property
+    def _cells_of_calls(self):
+        rows = zip(*self.calls.values(), strict=True)
+        known = [[None if cell in {"", "n/a"} else cell for cell in row] for row in rows]
+        return {row[0]: dict(zip(self.calls, row, strict=True)) for row in known}
+
+    @functools.cached_property
+    def _cells_of_customers(self):
+        rows = zip(*self.customers.values(), strict=True)
+        known = [[None if cell == "unknown" else cell for cell in row] for row in rows]
+        return {row[0]: dict(zip(self.customers, row, strict=True)) for row in known}
+
     def call(self, call):
         """What is known of a call, None for what is not."""
-        cells = {name: column[int(call[4:])] for name, column in self.calls.items()}
-        return {name: None if cell in {"", "n/a"} else cell for name, cell in cells.items()}
+        return self._cells_of_calls[call]
 
     def customer(self, call):
         """What is known of the one who calls."""
-        at = self.customers["customer"].index(self.who(call))
-        cells = {name: column[at] for name, column in self.customers.items()}
-        return {name: None if cell == "unknown" else cell for name, cell in cells.items()}
+        return self._cells_of_customers[self.who(call)]
 
     @property
     def scored(self):
