@@ -92,6 +92,7 @@ def run(home, optional):
         )
 
     run.environment = {"PATH": "/usr/bin:/bin", "HOME": str(home), "PYTHONPATH": path}
+    run.environment["OMP_NUM_THREADS"] = "1"  # as of the tests themselves
     return run
 
 
