@@ -83,7 +83,6 @@ def test_all_tables_have_the_third_error_type(parivox, spoofed):
         ("calibrate", *FILES, "--by", "gender"),
         ("trials", "check", *FILES, "--by", "gender"),
         ("trials", "convert", "protocol.txt", "--to", "csv", "--out", "list.csv"),
-        ("shards", "plan", *FILES, "--by", "gender", "--shards", "2", "--out", "plan"),
     ],
 )
 def test_other_commands_refuse_spoof_trials_by_name(parivox, spoofed, words):

@@ -55,8 +55,8 @@ class GroupAttacks(NamedTuple):
     speakers_of_groups: IntArray  # [group]
     errors_of_attacks: Mapping[str, ErrorsBySpeaker] = MappingProxyType({})
     """Spoof accepts of the groups by claimed speaker, of each attack that has a limit."""
-    are_blocks: bool = False
-    """Whether blocks of speakers stand for the claimed speakers."""
+    speakers_known: bool = True
+    """Whether `speakers` are speakers, and not blocks of them."""
 
     @property
     def known_attacks(self) -> AttackCounts:
@@ -132,7 +132,7 @@ def count_attacks(
             summed = _SpeakerSums.total(chunk_sums)
             errors_of_attacks = {
                 trials.attacks[i]: summed.errors_of_attack(
-                    i, (layout.n_cells, n_attacks, n_speakers), in_blocks=trials.are_blocks
+                    i, (layout.n_cells, n_attacks, n_speakers), in_blocks=trials.people is None
                 )
                 for i in limited
             }
@@ -150,7 +150,7 @@ def count_attacks(
                     )
                     for attack_name, errors_by_speaker in errors_of_attacks.items()
                 },
-                trials.are_blocks,
+                trials.people is not None,
             )
     return attacks_by_cells
 
@@ -361,7 +361,7 @@ def add_attack_rows(
             attack=[*group_attacks.attacks, ""] * n_groups,
             errors=None if located.reason else errors.T.ravel(),
             trials=trials.T.ravel(),
-            speakers=None if group_attacks.are_blocks else speakers.T.ravel(),
+            speakers=speakers.T.ravel() if group_attacks.speakers_known else None,
             share=_with_total(counts.shares, np.ones(n_groups)).T.ravel(),
             reference=reference,
             **{name: column.T.ravel() for name, column in rates.items()},

@@ -62,7 +62,7 @@ def spoof_warnings(
     if n_without_attack:
         yield DataWarning("spoof_trials_without_attack", n_without_attack)
     n_without_target = int((is_claimed & ~is_target_speaker).sum())
-    if n_without_target and not trials.are_blocks:
+    if n_without_target and trials.people is not None:
         note = "claimed_speakers_may_be_other_people"
         yield DataWarning("claimed_speakers_without_target_trials", n_without_target, note)
     n_shared = 0 if identified is None else _n_recordings_of_several_claims(identified)
@@ -121,7 +121,7 @@ def _attack_warnings(attacks: Mapping[tuple[str, str], GroupAttacks]) -> Iterato
         )
         if n_speakers < _MIN_CLAIMED_SPEAKERS and attack != UNKNOWN_ATTACK
     ]
-    if all_attacks.are_blocks:  # of more speakers each
+    if not all_attacks.speakers_known:  # blocks have more speakers each
         rare_attacks = []
     if rare_attacks:
         note = fact("attacks_named", attacks=rare_attacks)

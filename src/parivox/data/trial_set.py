@@ -217,7 +217,6 @@ class TrialSet:
     participants: ClassVar[None] = None  # to be counted from the ids
     bins = Bins()  # each score is one of its own
     edges: ClassVar[NDArray[np.float64] | None] = None  # lower edges of bins of scores: none
-    are_blocks: ClassVar[bool] = False  # recordings are of speakers
     has_times = True  # each trial's own, where seconds are told
 
     @property
