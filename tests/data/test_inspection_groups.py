@@ -221,7 +221,7 @@ def test_models_without_a_speaker_are_those_of_their_recordings(write):
     calls = "call,speaker,room\nc1,a,x\nc2,a,y\nc3,b,x\nc4,a,y\nc5,b,x\n"
     inspection = pv.inspect(scores, models, write("c.csv", calls))
     assert [file.kind for file in inspection.files] == ["scores", "models", "utterances"]
-    assert [(join.kind, join.met, join.count) for join in inspection.joins[:2]] == [
+    assert [(join.kind, join.matched, join.count) for join in inspection.joins[:2]] == [
         ("enrolments", 2, 2),
         ("utterances", 2, 2),
     ]

@@ -263,12 +263,12 @@ class _Cell:
             error_type.trial_class: int(n_trials)
             for error_type, n_trials in zip(ERROR_TYPES, counts.n_by_class, strict=False)
         }
-        self.lacks = {
+        self.missing_reasons = {
             trial_class: no_curve or ("" if n_trials else NO_TRIALS[RATE_OF_CLASS[trial_class]])
             for trial_class, n_trials in self.trials.items()
         }
         self.trials["both"] = target + nontarget
-        self.lacks["both"] = no_curve or missing_class_reason(target, nontarget)
+        self.missing_reasons["both"] = no_curve or missing_class_reason(target, nontarget)
 
     def base(
         self,
@@ -281,7 +281,7 @@ class _Cell:
         """Return one metric of a class of trials, with its errors if there is a threshold."""
         measured = math.nan if reason else float(measured)
         if math.isnan(measured) and not reason:
-            reason = self.lacks["both"] or "undefined_on_scores"
+            reason = self.missing_reasons["both"] or "undefined_on_scores"
         n_errors = None if errors is None else errors[trial_class]
         return BaseValue(measured, n_errors, self.trials[trial_class], threshold, reason)
 
@@ -355,7 +355,7 @@ def _metrics_at_points(
     for index, located in enumerate(located_points):
         errors = None if located.reason else _errors_at(curve, index)
         for (measure, definition, _), metric_values in metrics:
-            reason = located.reason or cell.lacks[measure.trial_class]
+            reason = located.reason or cell.missing_reasons[measure.trial_class]
             base = cell.base(
                 measure.trial_class, metric_values[..., index], reason, errors, located.threshold
             )
@@ -366,13 +366,13 @@ def _metrics_of_scores(
     cell: _Cell, points: OperatingPoints, options: Options
 ) -> Iterator[tuple[Key, BaseValue]]:
     """Yield metrics at the cell's own threshold, and of the scores themselves."""
-    no_value_reason = cell.lacks["both"]
+    no_value_reason = cell.missing_reasons["both"]
     metrics = {} if no_value_reason else score_metrics(cell.counts, points, options)
     curve = cell.counts.at([float(metric.threshold) for metric in metrics.values()])
     index_by_metric = {definition_key: i for i, definition_key in enumerate(metrics)}
     for measure, definition, arguments in metric_variants(["counts", "llr"], points, options):
         key = measure.id, definition, ""
-        reason = no_value_reason or cell.lacks[measure.trial_class]
+        reason = no_value_reason or cell.missing_reasons[measure.trial_class]
         if not reason and measure.needs == "llr" and not options.llr:
             reason = _NO_LLR
         if not reason and measure.computed_per == "held":
@@ -401,7 +401,7 @@ def score_shifts(
     rows: dict[Key, BaseValue] = {}
     for (metric, definition), cell_location in score_locations(counts).items():
         trial_class = base_metric(metric).trial_class
-        reason = cell.lacks[trial_class]
+        reason = cell.missing_reasons[trial_class]
         # as Python numbers: NumPy would warn where both are infinite
         shift = math.nan if reason else float(cell_location) - float(reference[metric, definition])
         rows[metric, definition, ""] = cell.base(trial_class, shift, reason)
