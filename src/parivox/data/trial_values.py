@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SECONDS_PER_DAY = 86_400.0
 """Seconds that a trial takes at most."""
-SPOOF_REMEDY = "remove the spoof trials, which only parivox audit accepts"
+SPOOF_REMEDY = "remove the spoof trials, or audit them with parivox audit"
 UNKNOWN_WORD = "WORD"
 """What stands in an option for a word that only the user knows."""
 SUCCESS_WORDS = frozenset(
