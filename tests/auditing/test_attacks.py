@@ -108,9 +108,9 @@ def test_nothing_is_said_of_other_attacks_with_few_of_them():
 
 
 def spoof_list(accepts, n_groups_trials, n_speakers=12):
-    """A list of two groups whose spoof trials of each attack are accepted so often."""
+    """A list of groups whose spoof trials of each attack are accepted so often."""
     trials, people = [], {"id": [], "group": []}
-    for group in "fm":
+    for group in accepts:
         for i in range(n_speakers):
             speaker = f"{group}{i:02}"
             people["id"].append(speaker)
@@ -221,6 +221,29 @@ def test_a_difference_says_what_becomes_of_it_if_groups_faced_the_same_attacks()
             for each in (audit, bona_fide)
         ]
         assert adjusted[0] == adjusted[1]
+
+
+@pytest.mark.parametrize("reference", ["others", "pooled", "geomean", "m"])
+def test_groups_without_a_common_attack_have_no_verdict_by_any_reference(reference):
+    trials, people = spoof_list({"f": [0.8, 0.2], "m": [0.8, 0.2]}, 10)
+    apart = [
+        trial
+        for trial in trials
+        if trial["label"] != "spoof" or (trial["attack"] == "A00") == trial["enrol"].startswith("f")
+    ]
+    audit = audited(apart, people, operating_points="threshold=1", reference=reference)
+    row = sfar_verdict(audit)
+    assert (row["verdict"], row["reason"]) == ("inconclusive", "no_common_attack")
+
+
+def test_a_group_without_spoof_trials_leaves_the_test_of_all_groups():
+    trials, people = spoof_list({"f": [0.9] * 4, "m": [0.2] * 4, "x": [0.2] * 4}, 10)
+    trials = [t for t in trials if t["label"] != "spoof" or not t["enrol"].startswith("x")]
+    audit = audited(trials, people, operating_points="threshold=1")
+    verdicts = {row["group"]: row for row in audit.verdicts.subset(metric="sfar").rows()}
+    assert verdicts["x"]["reason"] == "no_spoof_trials"
+    assert verdicts["f"]["verdict"] == "worse"
+    assert verdicts[""]["p"] is not None
 
 
 def test_sentences_name_the_attacks_that_matter(audit):

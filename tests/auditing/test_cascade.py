@@ -263,6 +263,24 @@ def test_missing_scores_of_a_countermeasure_are_a_limitation_with_the_rate_they_
     assert "50.0 % of the target trials of f have no score, 0 % of m" in (
         words["missing_scores_differ"].replace("\N{NO-BREAK SPACE}", " ")
     )
+    # with no score of any spoof trial, spoof accepts have no rate, and this is said
+    bona_fide = [
+        test
+        for test, label in zip(columns["test"], columns["label"], strict=True)
+        if label != "spoof"
+    ]
+    audit = pv.audit(
+        columns,
+        people,
+        by="group",
+        operating_points=("threshold=3",),
+        intervals=False,
+        cm={"filename": bona_fide, "cm-score": [1.0] * len(bona_fide)},
+        cm_threshold="0",
+    )
+    words = {caveat.code: caveat.sentence for caveat in overview.overview(audit).caveats}
+    limitation = words["trials_without_countermeasure_score"]
+    assert limitation.startswith("120 spoof trials (100 %) excluded, without a countermeasure")
 
 
 @pytest.mark.parametrize(

@@ -486,6 +486,18 @@ def test_a_gallery_of_which_every_person_is_listed_has_lists_of_its_own_length()
     assert searches.subset(searches.gallery_size == 4).list_length is None
 
 
+def test_a_gallery_with_empty_lists_only_cuts_no_other_list():
+    sizes = {"large": 6, "small": 4}
+    rows = [(name, f"{name[0]}{i}") for name, size in sizes.items() for i in range(size)]
+    gallery = read_gallery(pl.DataFrame(rows, schema=["gallery", "person"], orient="row"))
+    lists = [(f"s{i}", f"l{i}", "large", f"l{j}", 9.0 - j) for i in range(3) for j in range(3)]
+    lists.append(("s9", "s0", "small", None, None))
+    columns = ["search", "probe_speaker", "gallery", "candidate", "score"]
+    searches = read_searches(pl.DataFrame(lists, schema=columns, orient="row"), gallery).searches
+    assert searches.list_length == 3
+    assert searches.cmc(3).tolist() == [0.25, 0.5, 0.75]
+
+
 def test_a_model_is_not_named_like_another_person():
     models = pl.DataFrame({"person": ["anna", "ben"], "model": ["ben", "b1"]})
     with pytest.raises(DataError, match="'ben' of 'anna' has the name of another person"):

@@ -338,6 +338,24 @@ def test_pairs_of_one_rate_leave_no_residual(n_trials):
     assert sums.variance[0] == sums.variance_binomial[0]
 
 
+@pytest.mark.parametrize("n_errors", [1, 3, 400])
+def test_squares_of_pairs_are_those_of_the_trials_that_are_no_errors(n_errors):
+    first, second = np.triu_indices(60, 1)
+    trials = np.full(first.size, 10**6)
+    errors = np.zeros(first.size, int)
+    errors[:n_errors] = 1
+    pair_sums = [
+        moments(ErrorsByPair(np.zeros(first.size, int), first, second, numbers, trials, 1))
+        for numbers in (errors, trials - errors)
+    ]
+    expected = n_errors - n_errors**2 / first.size
+    for sums in pair_sums:
+        assert sums.pair_squares[0] == pytest.approx(expected, rel=1e-9)
+    assert pair_sums[0].pair_deleted_squares == pytest.approx(
+        pair_sums[1].pair_deleted_squares, rel=1e-9
+    )
+
+
 def test_nothing_is_told_of_others_where_one_speaker_is_in_every_trial():
     lone = moments(
         ErrorsBySpeaker(np.zeros(1, int), np.zeros(1, int), np.array([3]), np.array([9]), 1)

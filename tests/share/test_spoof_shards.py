@@ -273,3 +273,11 @@ def test_a_cascade_beyond_memory_is_that_in_memory(folder):
         for audit in (whole, long)
     ]
     assert stages[0] == stages[1] != []
+
+
+def test_a_shard_of_failed_recordings_alone_is_refused_by_what_it_is(folder, tmp_path):
+    trials = spoof_trials(11, share_failed=0.4).filter(pl.col("label") != "spoof").drop("attack")
+    trials.sort(pl.col("status") != "failed").write_csv(folder / "failed-last.csv")
+    options = {"cost": ["voxsrc"], "operating_points": [POINT]}
+    with pytest.raises(DataError, match=r"contains only trials of recordings that failed"):
+        in_shards(folder, tmp_path / "run", "failed-last.csv", shards=5, **options)

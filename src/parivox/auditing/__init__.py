@@ -159,6 +159,9 @@ if TYPE_CHECKING:
         MISSING_TARGETS as MISSING_TARGETS,
     )
     from parivox.auditing.operating_points import (
+        DEPLOYED as DEPLOYED,
+    )
+    from parivox.auditing.operating_points import (
         NO_SCORES as NO_SCORES,
     )
     from parivox.auditing.operating_points import (
@@ -294,6 +297,7 @@ _HOMES = {
     "parivox.auditing.limits": ("LIMITS", "NO_FAILURES_GIVEN", "failing_findings"),
     "parivox.auditing.missing_scores": ("MISSING_SCORES", "MISSING_TARGETS"),
     "parivox.auditing.operating_points": (
+        "DEPLOYED",
         "SAME_TRIALS",
         "NO_SCORES",
         "NO_TRIALS",

@@ -269,11 +269,16 @@ def ratios_of_other_attacks(
 def _has_common_attack(
     counts: AttackCounts, groups: Sequence[str], reference: str
 ) -> NDArray[np.bool_]:
-    """Return whether each group and its reference have trials of the same attack, ``[group]``."""
-    reference_trials = _reference_sums(counts.trials, groups, reference)
+    """Return whether each group and its reference have trials of the same attack, ``[group]``.
+
+    Also for groups without spoof trials, which have no rate. A reference that all groups are part
+    of has the attacks of all other groups: those of the group itself are no comparison.
+    """
+    reference_group = reference if reference in groups else "others"
+    reference_trials = _reference_sums(counts.trials, groups, reference_group)
     is_common = ((counts.trials > 0) & (reference_trials > 0)).any(axis=0)
-    # a reference that is no sum of groups has no trials of its own
-    return np.asarray(is_common | ~reference_trials.any(axis=0))
+    has_trials = counts.trials.any(axis=0) & reference_trials.any(axis=0)
+    return np.asarray(is_common | ~has_trials)
 
 
 def _standardised_ratios(counts: AttackCounts, reference: AttackCounts) -> FloatArray:

@@ -596,6 +596,13 @@ def _squared_residuals(
     what rounding leaves of terms that cancel is set to 0.
     """
     errors, squared_errors, products = error_sums
+    # trials that are no errors have the same residuals but for the sign, and smaller terms if few
+    is_mostly_errors = errors > trials / 2
+    squared_errors = np.where(
+        is_mostly_errors, squared_trials - 2 * products + squared_errors, squared_errors
+    )
+    products = np.where(is_mostly_errors, squared_trials - products, products)
+    errors = np.where(is_mostly_errors, trials - errors, errors)
     positive_terms = squared_errors * trials**2 + squared_trials * errors**2
     squares = positive_terms - 2 * products * errors * trials
     return safe_divide(np.where(squares > 1e-14 * positive_terms, squares, 0), trials**2, 0)

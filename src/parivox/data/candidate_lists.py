@@ -248,9 +248,12 @@ class _Rows:
             ]
         lengths = np.bincount(search[best_entries], minlength=len(ids))
         is_whole = bool((lengths[lengths > 0] == sizes[lengths > 0]).all())
-        # a system may list as many persons as a small gallery has, and fewer than a large one has
-        longest = np.ones(self.gallery.sizes.size, dtype=np.int64)
+        # a system may list as many persons as a small gallery has, and fewer than a large one has;
+        # a gallery with empty lists only does not show where its lists would end
+        longest = np.zeros(self.gallery.sizes.size, dtype=np.int64)
         np.maximum.at(longest, galleries, lengths)
+        longest_of_all = np.minimum(self.gallery.sizes, max(longest.max(initial=0), 1))
+        longest = np.where(longest > 0, longest, longest_of_all)
         searches = Searches.from_lists(
             search[best_entries],
             person[best_entries],

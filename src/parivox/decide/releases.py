@@ -17,6 +17,7 @@ import numpy as np
 
 from parivox.auditing import (
     BELOW_MINIMUM,
+    DEPLOYED,
     Audit,
     TableBuilder,
     are_comparable,
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 PAIRED, UNPAIRED, NEW, GONE = "paired", "unpaired", "new", "gone"
 _SAME_IN_ALL_DRAWS = "same_in_all_draws"
 """Reason code: two rates do not differ in any draw."""
+_NO_ERRORS = "no_errors"
+"""Reason code: a rate of 0 has no logarithm."""
 _KEY_COLUMNS = ("system", "list", "grouping", "group", "allocation", "metric", "operating_point")
 _CELL_COLUMNS = _KEY_COLUMNS[2:]
 _SIZE_COLUMNS = ("speakers", "target_trials", "nontarget_trials")
@@ -254,12 +257,18 @@ class _Release(NamedTuple):
         return sorted(self.audit.record.get("attacks", ()))
 
     def has_same_scores(self, system: Row, other: _Release, other_system: Row) -> bool:
-        """Return whether two releases gave the trials of a list the same scores.
+        """Return whether two releases gave the trials of a list the same scores or decisions.
 
-        As far as audits tell: the same trials, the same score counts of every group, and the same
+        As far as audits show: the same trials, the same score counts of every group, and the same
         errors of every speaker at each operating point.
         """
-        if not (len(self.audit.pairing.subset(**system)) and len(self.audit.bins.subset(**system))):
+        # scores of decisions are unknown: those of every speaker show in the draws
+        has_scores = any(
+            row["operating_point"] != DEPLOYED
+            for row in self.audit.operating_points.subset(**system).rows()
+        )
+        is_shown = len(self.audit.bins.subset(**system)) or not has_scores
+        if not (len(self.audit.pairing.subset(**system)) and is_shown):
             return False
         for name in ("pairing", "bins", "spoof_bins"):
             columns, other_columns = (
@@ -378,9 +387,12 @@ def _changes(
 
 
 def _unchanged(row: Row) -> Row:
-    """Return a change between releases with the same scores: none, whatever the sample."""
-    is_judged = row["pairing"] == PAIRED and row["reason"] in {"", _SAME_IN_ALL_DRAWS}
-    if not is_judged or row["log_ratio"] is None or row["df"] is None:
+    """Return a change between releases with the same scores: none, whatever the sample.
+
+    Rates of 0, which do not vary and are therefore not paired, are unchanged, too.
+    """
+    are_both_known = row["pairing"] in {PAIRED, UNPAIRED} and row["df"] is not None
+    if not are_both_known or row["reason"] not in {"", _SAME_IN_ALL_DRAWS, _NO_ERRORS}:
         return row
     limits = dict.fromkeys(("low", "high", "log_low", "log_high"), 0.0)
     return {**row, **limits, "difference": 0.0, "log_ratio": 0.0, "p": 1.0, "reason": ""}
@@ -481,7 +493,7 @@ def contrast(rates: Sequence[ReleaseRate], weights: Sequence[float], confidence:
         row[f"{prefix}low"], row[f"{prefix}high"] = _none_for_nan(low), _none_for_nan(high)
     reasons = [rate.reason for rate in rates if rate.reason]
     if row["log_low"] is None:
-        reasons.append("no_errors" if row["log_ratio"] is None else _SAME_IN_ALL_DRAWS)
+        reasons.append(_NO_ERRORS if row["log_ratio"] is None else _SAME_IN_ALL_DRAWS)
     return {**row, "p": _none_for_nan(p), "reason": reasons[0] if reasons else ""}
 
 

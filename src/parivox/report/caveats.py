@@ -17,7 +17,7 @@ from parivox.auditing import (
     WITHOUT_FIRST_SCORE,
 )
 from parivox.core.attacks import MIN_ATTACKS
-from parivox.core.measures import base_metric
+from parivox.core.measures import ERROR_TYPES, base_metric
 from parivox.facts import facts_of_row
 from parivox.report import findings
 from parivox.report.audit_queries import (
@@ -119,11 +119,17 @@ def trials_without_countermeasure_score(audit: Audit, system: Row) -> Iterator[C
     rows = audit.data.subset(**system, source=CASCADE_SOURCE, item=WITHOUT_FIRST_SCORE).rows()
     for row in rows:
         (missing,) = facts_of_row(row, "item")
+        scored_trials: dict[str, int] = {
+            base_metric(rate_row["metric"]).trial_class: rate_row["trials"]
+            for rate_row in _pooled_rates(audit, system)
+        }
         classes = []
-        for rate_row in _pooled_rates(audit, system):
-            trial_class = base_metric(rate_row["metric"]).trial_class
+        for error_type in ERROR_TYPES:
+            trial_class = error_type.trial_class
             n_missing = missing.values.get(trial_class, 0)
-            share = n_missing / (n_missing + rate_row["trials"]) if n_missing else 0
+            if not n_missing:
+                continue
+            share = n_missing / (n_missing + scored_trials.get(trial_class, 0))
             if share > _MAX_UNSCORED_SHARE:
                 classes.append({"trial_class": trial_class, "trials": n_missing, "share": share})
         if classes:

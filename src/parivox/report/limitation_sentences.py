@@ -70,7 +70,9 @@ def _without_countermeasure_score(values: Values) -> str:
         f"{count_of(each['trials'], each['trial_class'] + ' trial')} ({percent(each['share'])})"
         for each in values["classes"]
     ]
-    return f"{' and '.join(excluded)} excluded, without a countermeasure score"
+    *leading_classes, last_class = excluded
+    listed = f"{', '.join(leading_classes)} and {last_class}" if leading_classes else last_class
+    return f"{listed} excluded, without a countermeasure score"
 
 
 def _effect_of_countermeasure_scores(values: Values) -> str:

@@ -114,6 +114,31 @@ def test_a_release_with_the_same_scores_changes_nothing(systems, options, releas
     assert gate.outcome == "pass"
 
 
+@pytest.mark.parametrize("kind", ["scores", "decisions"])
+def test_an_unchanged_release_passes_without_scores_or_errors_too(systems, options, kind):
+    speakers, old, _ = systems
+    # no errors in a
+    in_a = [row.startswith("a") for row in old["enrol"]]
+    score = [
+        (2.0 if label else -2.0) if is_a else score
+        for score, label, is_a in zip(old["score"], old["label"], in_a, strict=True)
+    ]
+    trials = {name: cells for name, cells in old.items() if name != "score"}
+    points = {"operating_points": ["threshold=0.5"]}
+    if kind == "decisions":
+        trials["decision"] = ["accept" if number >= 0.5 else "reject" for number in score]
+        points = {}
+    else:
+        trials["score"] = score
+    audits = [pv.audit({"S": trials}, speakers=speakers, by="group", **points) for _ in range(2)]
+    comparison = pv.compare(*audits)
+    assert len(comparison.record["unchanged"]) == 1
+    assert {row["verdict"] for row in comparison.changes.rows()} == {"equivalent"}
+    policy = {"name": "as before", "rate": "fnr", "at-most": "1x", "than": "baseline"}
+    policy = {"parivox-policy": 1, "conditions": [policy]}
+    assert pv.gate(audits[1], policy, baseline=audits[0]).outcome == "pass"
+
+
 def test_almost_the_same_scores_are_compared_as_any_others(systems, options, releases):
     _, old, _ = systems
     scores = [old["score"][0] + 1e-6, *old["score"][1:]]

@@ -108,6 +108,10 @@ def _counts_from_header(
     within = tuple(grouping_from_metadata(metadata) for metadata in checked_list(header["within"]))
     require(groupings, "no grouping")
     kinds = frozenset(checked_texts(header["contents"]))
+    if FAILURES in kinds and not kinds & {SCORES, DECISIONS}:
+        msg = f"{name}: contains only trials of recordings that failed"
+        hint = "plan fewer shards, or reorder the rows so that each shard has scores or decisions"
+        raise DataError(msg, hint)
     require(
         kinds <= _KINDS and kinds & {SCORES, DECISIONS}, f"it contains {', '.join(sorted(kinds))}"
     )
