@@ -57,8 +57,10 @@ def spoof_warnings(
         is_target_speaker[speaker[valid_trials.target]] = True
         spoof_trials = valid_trials.take(valid_trials.spoof)
         is_claimed[trials.utterance_speaker.take(spoof_trials.enrol)] = True
-        n_each = spoof_trials.extra_columns.get("count", np.ones(len(spoof_trials), np.int64))
-        n_without_attack += int(n_each[spoof_trials.attack < 0].sum())
+        trials_of_row = spoof_trials.extra_columns.get(
+            "count", np.ones(len(spoof_trials), np.int64)
+        )
+        n_without_attack += int(trials_of_row[spoof_trials.attack < 0].sum())
     if n_without_attack:
         yield DataWarning("spoof_trials_without_attack", n_without_attack)
     n_without_target = int((is_claimed & ~is_target_speaker).sum())

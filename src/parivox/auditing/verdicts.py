@@ -388,7 +388,7 @@ def _rate_facts(
         ratio_without_worst.high,
     )
     facts = []
-    for (code, reason, ratio, low, high, worst_group, *numbers_without), of_attacks in zip(
+    for (code, reason, ratio, low, high, worst_group, *numbers_without), attack_condition in zip(
         zip(*[column.tolist() for column in columns], strict=True), attack_conditions, strict=True
     ):
         condition: dict[str, Any] = {}
@@ -396,7 +396,7 @@ def _rate_facts(
             condition = {"without": {"groups": [worst_group]} | ratio_values(*numbers_without)}
         elif unchecked and code == "better":
             condition = {"unchecked": True}
-        condition |= of_attacks
+        condition |= attack_condition
         facts.append(
             RateVerdict(metric, code, reason, ratio, low, high, reference, condition).fact()
         )

@@ -272,9 +272,9 @@ class _Rows:
         """Return searches that named one person or no one."""
         ids, speakers, galleries, search = self._searches()
         if search.size > len(ids):
-            repeated = self.rows.filter(self.rows["search"].is_duplicated())
-            place = location(self.name, repeated["row"][1], self.columns["search"])
-            msg = f"{place}: an earlier row already decides search {repeated['search'][1]!r}"
+            duplicates = self.rows.filter(self.rows["search"].is_duplicated())
+            place = location(self.name, duplicates["row"][1], self.columns["search"])
+            msg = f"{place}: an earlier row already decides search {duplicates['search'][1]!r}"
             hint = "give one row for each search"
             raise DataError(msg, hint)
         predicted = self.rows["predicted_speaker"].fill_null("")
@@ -311,9 +311,9 @@ class _Rows:
             hint = "add this column, with the gallery of each search"
             raise DataError(msg, hint)
         table = rows.select("search", "speaker", "gallery").unique().sort("search")
-        repeated = table["search"].is_duplicated()
-        if repeated.any():
-            search = table.filter(repeated)["search"][0]
+        is_duplicate = table["search"].is_duplicated()
+        if is_duplicate.any():
+            search = table.filter(is_duplicate)["search"][0]
             msg = f"{self.name}: search {search!r} has several speakers or galleries"
             hint = "give each search an id of its own"
             raise DataError(msg, hint)
@@ -354,9 +354,9 @@ class _Rows:
 
     def _check_repeated(self, entries: pl.DataFrame) -> None:
         """Refuse a person, or a model of a person, twice on one list."""
-        repeated = _repeated_rows(entries, "search", "candidate")
-        if repeated.size:
-            entry = entries.row(int(repeated[0]), named=True)
+        repeated_rows = _repeated_rows(entries, "search", "candidate")
+        if repeated_rows.size:
+            entry = entries.row(int(repeated_rows[0]), named=True)
             msg = (
                 f"{location(self.name, entry['row'], self.columns['candidate'])}: "
                 f"{entry['candidate']!r} occurs twice in the list of search {entry['search']!r}"
@@ -537,9 +537,9 @@ def _full_scores(
     ids = rows["test"].unique().sort().to_list()
     number = {search: i for i, search in enumerate(ids)}
     search = np.array([number[test] for test in rows["test"]], dtype=np.int64)
-    repeated = _repeated_rows(rows, "test", "enrol")
-    if repeated.size:
-        first = rows.row(int(repeated[0]), named=True)
+    repeated_rows = _repeated_rows(rows, "test", "enrol")
+    if repeated_rows.size:
+        first = rows.row(int(repeated_rows[0]), named=True)
         msg = (
             f"{scanned.location(first['row'], 'enrol')}: {first['enrol']!r} has a second score "
             f"with {first['test']!r}"

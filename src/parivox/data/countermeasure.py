@@ -98,10 +98,10 @@ def _roles(columns: Sequence[str], name: str) -> dict[str, str]:
     ):
         if not column:
             msg = f"{name}: has no column {role!r} (found: {', '.join(columns)})"
-            likely = _likely_column(columns, words)
+            likely_column = _likely_column(columns, words)
             hint = "rename or add the column"
-            if likely:
-                hint = f"rename the column {likely!r} to {role}"
+            if likely_column:
+                hint = f"rename the column {likely_column!r} to {role}"
             raise DataError(msg, hint)
     return {"utterance": utterance, "score": score}
 

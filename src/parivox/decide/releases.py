@@ -276,8 +276,8 @@ class _Release(NamedTuple):
                 for release, of_release in ((self, system), (other, other_system))
             )
             # each folder has a key of its own for the hashes of members
-            compared = columns.keys() - {*system, "members"}
-            if any(columns[column] != other_columns[column] for column in compared):
+            compared_columns = columns.keys() - {*system, "members"}
+            if any(columns[column] != other_columns[column] for column in compared_columns):
                 return False
         return True
 

@@ -276,7 +276,6 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
     "groups_small_elsewhere_all": SentenceTemplate(
         "Groups: all, as other groups are under-represented in other systems"
     ),
-    "not_under_represented_anywhere": SentenceTemplate("are not under-represented in any system"),
     "groups_that_meet": SentenceTemplate(
         "Groups: those that {condition}{faint}. Excluded: {reasons}",
         {"condition": "are not under-represented", "faint": "", "reasons": "m (too few speakers)"},

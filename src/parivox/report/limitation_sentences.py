@@ -67,8 +67,8 @@ def _limitation(
 
 def _without_countermeasure_score(values: Values) -> str:
     excluded = [
-        f"{count_of(each['trials'], each['trial_class'] + ' trial')} ({percent(each['share'])})"
-        for each in values["classes"]
+        f"{count_of(row['trials'], row['trial_class'] + ' trial')} ({percent(row['share'])})"
+        for row in values["classes"]
     ]
     *leading_classes, last_class = excluded
     listed = f"{', '.join(leading_classes)} and {last_class}" if leading_classes else last_class

@@ -796,17 +796,19 @@ def _frequency_sentence(
 
 def _attack_phrases(groups: Sequence[GroupComparisons]) -> Iterator[Phrase]:
     """Yield what differences in spoof accepts depend on: the attacks, and their shares."""
-    named = [(group, comparison) for group, comparisons in groups for comparison in comparisons]
-    if any(comparison.reason_code == ATTACK_DEPENDENT for _, comparison in named):
+    pairs = [(group, comparison) for group, comparisons in groups for comparison in comparisons]
+    if any(comparison.reason_code == ATTACK_DEPENDENT for _, comparison in pairs):
         yield Phrase(". " + sentence_text("may_not_hold_for_other_attacks"))
-    standardised = [(group, comparison) for group, comparison in named if comparison.equal_weight]
-    if standardised:
-        group, comparison = standardised[0]
-        of_group = ""
-        if len(named) > 1:
+    standardised_pairs = [
+        (group, comparison) for group, comparison in pairs if comparison.equal_weight
+    ]
+    if standardised_pairs:
+        group, comparison = standardised_pairs[0]
+        group_text = ""
+        if len(pairs) > 1:
             system = f" with {comparison.system}" if group.n_systems > 1 else ""
-            of_group = f" ({group.name}{system})"
-        yield Phrase(f". {capitalised(comparison.equal_weight)}{of_group}")
+            group_text = f" ({group.name}{system})"
+        yield Phrase(f". {capitalised(comparison.equal_weight)}{group_text}")
 
 
 def _only_system(metric: str, groups: Sequence[GroupComparisons]) -> str:

@@ -61,19 +61,19 @@ def comparison_summary(comparison: Comparison) -> Iterator[RenderableType]:
         families.setdefault(key, []).append(row)
     has_several_systems = len({key[2:] for key in families}) > 1
     for i, ((before, release, system, list_), rows) in enumerate(families.items()):
-        of_system = f", {system_label(system, list_)}" if has_several_systems else ""
+        system_text = f", {system_label(system, list_)}" if has_several_systems else ""
         yield from _release_pair_blocks(
-            (f"{release} compared with {before}{of_system}"), rows, apart=i > 0
+            (f"{release} compared with {before}{system_text}"), rows, apart=i > 0
         )
     for pair in comparison.record["unchanged"]:
-        of_system = ""
+        system_text = ""
         if has_several_systems:
-            of_system = f" of {system_label(pair['system'], pair['list'])}"
+            system_text = f" of {system_label(pair['system'], pair['list'])}"
         words = full_sentence(
             "releases_with_same_scores",
             release=pair["release"],
             before=pair["before"],
-            of_system=of_system,
+            of_system=system_text,
         )
         yield text(words, apart=True)
     for metric in comparison.record.get("not_compared", ()):

@@ -85,9 +85,6 @@ SHEET_SENTENCES: dict[str, SentenceTemplate] = {
         "a group has no errors, so the logarithm is undefined"
     ),
     "no_interval_valid_method_unknown": SentenceTemplate("no interval: no valid method is known"),
-    "groups_small_in_other_systems": SentenceTemplate(
-        "all groups, as other groups are under-represented in other systems"
-    ),
     "too_few_for_spread": SentenceTemplate(
         "Too few groups are {condition} to compute a spread. For all groups",
         {"condition": "judged in all systems"},

@@ -266,8 +266,9 @@ class ProposedAudit:
         for name in groupings:
             words += ["--by", name]
         words += self._reading_options()
-        if self.full_list is not None and self.full_list.has_speakers_in_ids:
-            words += [] if "--utterances" in words else ["--utterances", "{speaker}/**"]
+        needs_pattern = self.full_list is not None and self.full_list.has_speakers_in_ids
+        if needs_pattern and "--utterances" not in words:
+            words += ["--utterances", "{speaker}/**"]
         return shlex.join(words), differing
 
     def _parivox_command(self) -> str | None:

@@ -377,7 +377,7 @@ def _panels_of_kinds(
     columns: int,
 ) -> list[vl.Spec]:
     """Return a panel of each kind of false accepts, which is on the horizontal axis of its own."""
-    drawn = []
+    panels = []
     for i, (name, rate) in enumerate(rate_of_panel.items()):
         x = vl.quantitative("x", **vl.probit_axis(_axis_title(audit, rate), *domain))
         own_layers = []
@@ -388,8 +388,8 @@ def _panels_of_kinds(
                 channels["y"] = {**y, "title": None, "axis": {**y["axis"], "labelOpacity": 0}}
             own_layers.append({**layer, "encoding": channels})
         rows = [{"filter": {"field": "p", "equal": name}}]
-        drawn.append(vl.layered(own_layers, transform=rows, title=vl.heading(name)))
-    return drawn
+        panels.append(vl.layered(own_layers, transform=rows, title=vl.heading(name)))
+    return panels
 
 
 def _inside_panel(positions: Sequence[float], domain: Domain) -> list[float]:

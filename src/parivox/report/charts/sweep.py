@@ -426,7 +426,7 @@ def _groups_sentence(scope: ChartScope, *, has_faint: bool = True) -> str:
         reasons = ", ".join(omission_reasons(scope.audit, scope.point_filters, small_groups))
         condition = NOT_UNDER_REPRESENTED
         if has_several_systems(scope.audit):
-            condition = sentence_text("not_under_represented_anywhere")
+            condition = sentence_text("not_under_represented_in_any")
         faint = "; faint: all groups" if has_faint else ""
         return full_sentence("groups_that_meet", condition=condition, faint=faint, reasons=reasons)
     sentence = sentence_text("fewer_than_two_meet_minimums")

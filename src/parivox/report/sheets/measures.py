@@ -220,7 +220,7 @@ def measures_on_paper(audit: Audit, filters: Row, point: str) -> Sheet:
     if is_gated and not covers_same_groups(audit, point_filters):
         # an audit of an earlier version, whose systems were measured on different groups
         is_gated = False
-        groups_text = sentence_text("groups_small_in_other_systems")
+        groups_text = sentence_text("groups_small_elsewhere")
     rows = [row for row in all_rows if row["gated"] == is_gated]
     omitted_groups = groups_left_out(rows)
     rows_of_all = {}
