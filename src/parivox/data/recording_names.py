@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.data.recordings import Utterances
-    from parivox.data.trial_set import TrialSet
 
 RECORDING_COLUMNS = ("recording", "video", "session", "call")
 """Columns of the table of utterances that show what was recorded at once, best first."""
@@ -151,16 +150,9 @@ def recording_names(
     return RecordingNames(folder, "", are_folders=True, shared_folders=shared_folders)
 
 
-def recording_names_of(trials: TrialSet) -> RecordingNames:
-    """Find the recording of each utterance of trials that is no model."""
-    table = None if trials.recordings is None else trials.recordings.table
-    ids = trials.utterance_ids.series()[trials.n_models :]
-    return recording_names(ids, table, trials.utterance_speaker[trials.n_models :])
-
-
-def recording_name_warnings(trials: TrialSet) -> list[DataWarning]:
+def recording_name_warnings(names: RecordingNames) -> list[DataWarning]:
     """What is odd about folders that might be taken for recordings: many speakers share them."""
-    shared_folders = recording_names_of(trials).shared_folders
+    shared_folders = names.shared_folders
     if shared_folders is None:
         return []
     note = joined_facts(shared_folders.as_fact, "same_recordings_unknown")

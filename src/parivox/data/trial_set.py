@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from parivox.core.counts import SPOOF, TRIAL_CLASSES
+from parivox.data.recording_names import recording_names
 from parivox.data.score_bins import Bins, even_edges
 from parivox.data.speakers import speakers_of
 from parivox.data.trial_checks import (
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from parivox.data.attributes import AttributeValues
     from parivox.data.ids import MergedIds
+    from parivox.data.recording_names import RecordingNames
     from parivox.data.recordings import Utterances
     from parivox.data.speakers import Speakers
     from parivox.data.trial_checks import Trials
@@ -335,6 +337,13 @@ class TrialSet:
     def content(self) -> dict[str, Any]:
         """What the trials are: ids, labels and scores as a hash."""
         return content_record(self)
+
+    @cached_property
+    def recording_names(self) -> RecordingNames:
+        """The recording of each utterance that is no model."""
+        table = None if self.recordings is None else self.recordings.table
+        ids = self.utterance_ids.series()[self.n_models :]
+        return recording_names(ids, table, self.utterance_speaker[self.n_models :])
 
     @cached_property
     def score_keys(self) -> NDArray[np.int64]:

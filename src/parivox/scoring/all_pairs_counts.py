@@ -27,7 +27,6 @@ from parivox.auditing import (
 )
 from parivox.data.counts_file import holds_counts, holds_speaker_counts
 from parivox.data.lists.trial_list import utterance_recordings
-from parivox.data.recording_names import recording_names_of
 from parivox.data.score_bins import parse_bins
 from parivox.data.source_bytes import with_reading_options
 from parivox.data.trial_checks import DataNote, Trials
@@ -333,7 +332,7 @@ class _Pairs:
         )
         session, self.warning = None, ""
         if across_recordings:
-            sessions = recording_names_of(ring)
+            sessions = ring.recording_names
             self.warning = sessions.warning
             session = utterance_recordings(ring, sessions, is_asked=True).astype(np.int64)
             if (session < 0).any():

@@ -23,7 +23,6 @@ from parivox.core.rates import threshold_at_eer
 from parivox.core.resampled_curves import ResampledCurves, curve_edges
 from parivox.core.resampling import MIN_STRATUM_SPEAKERS, speaker_weights
 from parivox.data.lists.trial_list import read_with_speakers, utterance_recordings
-from parivox.data.recording_names import recording_names_of
 from parivox.data.requested_groupings import make_groupings, parsed_attributes
 from parivox.data.source_bytes import with_reading_options
 from parivox.data.speakers import read_speakers
@@ -629,7 +628,7 @@ def _scored_pairs(trials: TrialSet, grouping: Grouping, group_of_speaker: Codes)
     _, first_rows = np.unique(keys, return_index=True)
     enrol, test, target, score = (column[first_rows] for column in columns)
     speaker, partner = trials.utterance_speaker[enrol], trials.utterance_speaker[test]
-    names, group = recording_names_of(trials), group_of_speaker[speaker]
+    names, group = trials.recording_names, group_of_speaker[speaker]
     recording = utterance_recordings(trials, names, is_asked=True)
     # pairs of unknown recordings are taken to be of two
     crosses_recordings = (recording[enrol] != recording[test]) | (recording[enrol] < 0)

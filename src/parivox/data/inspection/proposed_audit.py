@@ -152,7 +152,9 @@ class ProposedAudit:
                 trials = self._read_trials(source, groups)
                 source.inspected = as_read(inspected, trials)
                 self._adopt_speaker_column(trials)
-                self.warnings_by_source[id(source)] = recording_name_warnings(trials)
+                self.warnings_by_source[id(source)] = recording_name_warnings(
+                    trials.recording_names
+                )
                 self._check_shared(trials)
                 self.trials = self.trials or trials
                 _check_groupings(trials, groups)

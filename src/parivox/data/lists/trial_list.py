@@ -15,7 +15,6 @@ import polars as pl
 from parivox.data.attributes import Attribute, parse_attribute
 from parivox.data.cell_words import LABELS
 from parivox.data.columns import plain_name
-from parivox.data.recording_names import recording_names_of
 from parivox.data.recordings import read_utterances
 from parivox.data.requested_groupings import AttributeLookup, make_groupings, parsed_attributes
 from parivox.data.source_bytes import with_reading_options
@@ -237,7 +236,7 @@ def new_trial_list(
     else:
         attributes = parse_difficulty(grade_by)
     lookup = AttributeLookup(speakers, [trials], None, "--grade-by")
-    names = recording_names_of(trials)
+    names = trials.recording_names
     return TrialList(
         trials,
         speakers,
