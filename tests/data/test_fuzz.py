@@ -13,7 +13,7 @@ from parivox.data.formats import FORMATS
 from parivox.data.recordings import read_utterances
 from parivox.data.speakers import read_speakers
 from parivox.data.trials import read_trials
-from parivox.errors import ParivoxError
+from parivox.errors import DataError, ParivoxError
 
 pytestmark = [
     pytest.mark.minimal,
@@ -163,3 +163,11 @@ def test_damaged_metadata_of_parquet_leave_nothing_on_standard_error(tmp_path, c
             path.write_bytes(content[:position] + bytes([byte]) + content[position + 1 :])
             holds_counts(path)
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("content", [b"\xef\xbb\xbf", b"\xef\xbb\xbf\n \n", b"\n\n"])
+@pytest.mark.parametrize("format_name", ["jsonl", "csv"])
+def test_files_of_a_byte_order_mark_or_blank_lines_alone(tmp_path, content, format_name):
+    (tmp_path / "blank").write_bytes(content)
+    with pytest.raises(DataError, match="contains blank lines only"):
+        read_trials(tmp_path / "blank", system="s", list_="", speakers=None, format=format_name)

@@ -166,7 +166,7 @@ def test_spoof_trials_are_refused_unless_they_are_asked_for():
         "score": [0.5, 0.25],
         "label": ["target", "spoof"],
     }
-    with pytest.raises(DataError, match="contains 1 spoof trials; remove the spoof trials, which"):
+    with pytest.raises(DataError, match="contains 1 spoof trials; remove the spoof trials, or"):
         read_trials(table, system="", list_="", speakers=read_speakers(PEOPLE))
 
 

@@ -36,7 +36,12 @@ _SPEAKER, _VALUE, _GROUP = "speaker", "value", "group"
 
 def with_one_record_a_line(content: SourceBytes) -> SourceBytes:
     """Return a document as lines of JSON, a record each; anything else as it is."""
-    (_, first_line), *other_lines = head_lines(content.head)
+    lines_of_head = head_lines(content.head)
+    if not lines_of_head:
+        msg = f"{content.name}: contains blank lines only"
+        hint = "give a file with one JSON object per line"
+        raise DataError(msg, hint)
+    (_, first_line), *other_lines = lines_of_head
     is_line, first_value = _decode(first_line, content.name)
     if is_line and isinstance(first_value, dict) and (other_lines or _is_record(first_value)):
         return content
