@@ -166,7 +166,7 @@ def test_damaged_metadata_of_parquet_leave_nothing_on_standard_error(tmp_path, c
 
 
 @pytest.mark.parametrize("content", [b"\xef\xbb\xbf", b"\xef\xbb\xbf\n \n", b"\n\n"])
-@pytest.mark.parametrize("format_name", ["jsonl", "csv"])
+@pytest.mark.parametrize("format_name", ["jsonl", "delimited"])
 def test_files_of_a_byte_order_mark_or_blank_lines_alone(tmp_path, content, format_name):
     (tmp_path / "blank").write_bytes(content)
     with pytest.raises(DataError, match="contains blank lines only"):
