@@ -539,10 +539,10 @@ def _full_scores(
     search = np.array([number[test] for test in rows["test"]], dtype=np.int64)
     repeated_rows = _repeated_rows(rows, "test", "enrol")
     if repeated_rows.size:
-        first = rows.row(int(repeated_rows[0]), named=True)
+        entry = rows.row(int(repeated_rows[0]), named=True)
         msg = (
-            f"{scanned.location(first['row'], 'enrol')}: {first['enrol']!r} has a second score "
-            f"with {first['test']!r}"
+            f"{scanned.location(entry['row'], 'enrol')}: {entry['enrol']!r} has a second score "
+            f"with {entry['test']!r}"
         )
         raise DataError(msg, _remedy_for_repeated(gallery))
     best_entries = _highest_of_each(search, person, score)

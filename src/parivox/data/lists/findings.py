@@ -34,7 +34,7 @@ class Finding:
     facts, remedies : str
         The figures, without ids of speakers, and what to do, as facts (`parivox.facts`).
     what, sentence, mend : str
-        Title, facts and remedies in words; `mend` is empty where there is nothing to do.
+        Title, facts and remedies in words; the last is empty if nothing is to be done.
     """
 
     id: str
