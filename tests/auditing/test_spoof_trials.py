@@ -277,7 +277,7 @@ def test_lists_without_spoof_trials_have_two_error_types():
 def test_what_only_an_audit_takes_is_refused_elsewhere():
     trials = columns(LIST["trials"])
     for function in (pv.count, pv.thresholds, pv.calibrate):
-        with pytest.raises(DataError, match="46 spoof trials; remove the spoof trials, which only"):
+        with pytest.raises(DataError, match="46 spoof trials; remove the spoof trials, or"):
             function(trials, speakers=PEOPLE, by="group")
     trials["status"] = ["failed" if label == "spoof" else "ok" for label in trials["label"]]
     trials["score"] = [
