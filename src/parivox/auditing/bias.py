@@ -515,11 +515,12 @@ def mean_reasons(values: FloatArray) -> list[str]:
     """Return why means over some groups, ``[row, group]``, are undefined, infinite or partial."""
     n_groups = values.shape[1]
     n_defined = (~np.isnan(values)).sum(axis=1)
-    special_reasons = {n_groups: "", 0: "undefined_in_every_group"}
-    reasons = []
-    for n_used in n_defined.tolist():
-        partial_mean = fact("mean_over_some_groups", groups=n_used, all_groups=n_groups)
-        reasons.append(special_reasons.get(n_used, partial_mean))
+    reason_by_number = {
+        n_used: fact("mean_over_some_groups", groups=n_used, all_groups=n_groups)
+        for n_used in np.unique(n_defined).tolist()
+    }
+    reason_by_number |= {n_groups: "", 0: "undefined_in_every_group"}
+    reasons = [reason_by_number[n_used] for n_used in n_defined.tolist()]
     for i in np.flatnonzero(np.isinf(values).any(axis=1)):
         reasons[i] = joined_facts(reasons[i], "infinite_value")
     return reasons

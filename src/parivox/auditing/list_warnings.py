@@ -191,6 +191,8 @@ def repeated_calls(trials: TrialSet) -> Iterator[DataWarning]:
     distinct_scores, n_by_score = count_distinct(scores)
     if scores.size < _MIN_TRIALS or distinct_scores.size < _MIN_DISTINCT_SHARE * scores.size:
         return
+    if scores.size - distinct_scores.size <= _MIN_REPEATED_SHARE * scores.size:
+        return  # a repeated trial repeats a score
     # only trials that share their score, which are few, can be repeated
     shared_scores = np.append(distinct_scores[n_by_score > 1], np.nan)
     is_shared = shared_scores[np.searchsorted(shared_scores[:-1], scores)] == scores

@@ -8,7 +8,7 @@ shown as such.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.old_data_sentences import CONTENTS, DATA_SENTENCES
@@ -221,8 +221,13 @@ def _pattern(sentence: str) -> re.Pattern[str]:
     return re.compile(pattern + re.escape(sentence[position:]))
 
 
+@cache
+def _patterns() -> list[tuple[re.Pattern[str], str]]:
+    """Return what sentences with values match, with their codes; few audits are old enough."""
+    return [(_pattern(text), code) for text, code in _SENTENCES.items() if "{" in text]
+
+
 _PLAIN = {sentence: code for sentence, code in _SENTENCES.items() if "{" not in sentence}
-_PATTERNS = [(_pattern(text), code) for text, code in _SENTENCES.items() if "{" in text]
 
 
 @lru_cache(maxsize=4096)
@@ -261,7 +266,7 @@ def _fact_of_sentence(sentence: str) -> str:
     for beginning, code in _WITH_EDGES.items():
         if sentence.startswith(beginning):
             return fact(code, **_edges(sentence.removeprefix(beginning)))
-    for pattern, code in _PATTERNS:
+    for pattern, code in _patterns():
         match = pattern.fullmatch(sentence)
         if match:
             values = {

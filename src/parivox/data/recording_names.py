@@ -139,14 +139,14 @@ def recording_names(
             return RecordingNames(names, column)
     folder = text_before(ids, r"/[^/]*$").alias("name")
     folder = folder.set(~folder.str.contains("/", literal=True), None)
-    speaker_folders = pl.DataFrame({"speaker": speaker, "name": folder}).drop_nulls()
+    speaker_folders = pl.DataFrame({"speaker": speaker, "name": folder}).drop_nulls().unique()
     if not speaker_folders.height:
         return RecordingNames(folder)
     if _divide_rows_alike(speaker_folders["speaker"], speaker_folders["name"]):
         first_folders = speaker_folders["name"].str.replace(r"/.*$", "")
         if not _divide_rows_alike(speaker_folders["speaker"], first_folders):
             return RecordingNames(folder.clear(len(ids)))  # folders are the speakers' own
-    shared_folders = _shared_folders(speaker_folders.filter(pl.col("speaker") >= 0).unique())
+    shared_folders = _shared_folders(speaker_folders.filter(pl.col("speaker") >= 0))
     return RecordingNames(folder, "", are_folders=True, shared_folders=shared_folders)
 
 

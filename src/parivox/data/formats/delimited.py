@@ -29,6 +29,8 @@ from parivox.runtime.progress import stage
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from parivox.data.columns import RequestedColumns
     from parivox.data.formats.format import Rows
     from parivox.data.source_bytes import SourceBytes
@@ -341,8 +343,8 @@ def read_text(
             first_row=first_row,
         )
         rows = _record_rows(text, data_start, data_row, frame.height, separator, quote_in_use)
-        n_lines = _line_count(text, data_start)
-        _note_spanning(content, rows, data_row + n_lines)
+        if isinstance(rows, np.ndarray):  # else each record is one line
+            _note_spanning(content, rows, data_row + _line_count(text, data_start))
         yield rows, frame
 
 
@@ -354,11 +356,8 @@ def _with_free_last_cell(line: bytes, width: int, separator: bytes | None) -> by
     return b"\t".join([*cells, *[b""] * (width - len(cells))])
 
 
-def _note_spanning(content: SourceBytes, rows: Rows, end_row: int) -> None:
+def _note_spanning(content: SourceBytes, first_rows: NDArray[np.int64], end_row: int) -> None:
     """Note how many records of a chunk that ends before `end_row` span rows, and the first."""
-    if isinstance(rows, range):
-        return
-    first_rows = np.asarray(rows)
     spanning = first_rows[np.diff(first_rows, append=end_row) > 1].tolist()
     if spanning:
         noted = content.dialect.get(SPANNING_RECORDS, {"records": 0, "first_row": spanning[0]})
@@ -385,8 +384,10 @@ def _parse_checked(
         frame = _parse_fast(text, types, separator, quote, skip_lines=n_blank)
     except ENGINE_ERRORS as error:
         engine_error = error
-    data_text, data_row = text[data_start:], first_row + n_blank
     is_doubtful = frame is None or bool(frame.height and frame[:, -1].null_count())
+    if frame is not None and not is_doubtful and quote is None:
+        return frame
+    data_text, data_row = text[data_start:], first_row + n_blank
     n_lines = _line_count(data_text)
     if quote is not None and (is_doubtful or frame is None or n_lines > frame.height):
         stray_row = _first_stray_quote(data_text, data_row, separator, width)
