@@ -29,6 +29,7 @@ VALUES_COLUMN = "values"
 """The column that holds the values of the facts of a row."""
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 _CODE = re.compile(r"[a-z][a-z0-9_]*")
 _WITH_VALUES = re.compile(r'([a-z][a-z0-9_]*)(\{".*\})')
 
@@ -48,7 +49,7 @@ def fact(code: str, **values: Any) -> str:
     >>> fact("no_errors"), fact("few_speakers", speakers=5)
     ('no_errors', 'few_speakers{"speakers": 5}')
     """
-    return code + json.dumps(values, ensure_ascii=False) if values else code
+    return code + _ENCODER.encode(values) if values else code
 
 
 def joined_facts(*cells: str) -> str:

@@ -172,8 +172,10 @@ def fold(value: str) -> str:
     >>> fold("U.S.A."), fold("North_West")
     ('usa', 'north west')
     """
-    text = unicodedata.normalize("NFKC", value).casefold().translate(_SIMILAR_CHARACTERS)
-    text = "".join(character for character in text if unicodedata.category(character) != "Cf")
+    text = value.casefold()
+    if not value.isascii():
+        text = unicodedata.normalize("NFKC", value).casefold().translate(_SIMILAR_CHARACTERS)
+        text = "".join(character for character in text if unicodedata.category(character) != "Cf")
     return re.sub(r"[\s_-]+", " ", re.sub(r"(?<=[^\W\d_])\.", "", text)).strip()
 
 
