@@ -186,21 +186,21 @@ def _measured_draws(
     """
     chunks_of_measures: list[list[FloatArray]] = [[] for _ in formulas]
     for chunk_of_keys in draw_chunks:
-        estimates_by_keys: dict[tuple[Key, ...], Estimates] = {}  # many measures have the same
+        # many measures have the same keys
+        draws_by_keys: dict[tuple[Key, ...], tuple[Estimates, NDArray[np.bool_]]] = {}
         for formula, chunks in zip(formulas, chunks_of_measures, strict=True):
             keys = tuple(formula.estimates.keys)
-            if keys not in estimates_by_keys:
-                estimates_by_keys[keys] = chunk_of_keys(keys)
+            if keys not in draws_by_keys:
+                estimates = chunk_of_keys(keys)
                 if only_defined_groups:
-                    is_defined = ~np.isnan(formula.estimates.groups)
-                    estimates_by_keys[keys] = estimates_by_keys[keys].mask_groups(is_defined)
-            estimates = estimates_by_keys[keys]
+                    estimates = estimates.mask_groups(~np.isnan(formula.estimates.groups))
+                draws_by_keys[keys] = estimates, estimates.lacks_group_values(formula.estimates)
+            estimates, lacks_group = draws_by_keys[keys]
             draw_values = _compute_measure(formula, estimates, options).value
             if draw_values.ndim > 2:  # the first axis is alpha, the second the draw
                 draw_values = np.moveaxis(draw_values, 0, 1)
             draw_values = draw_values.reshape(len(draw_values), -1)
             if needs_all_groups:
-                lacks_group = estimates.lacks_group_values(formula.estimates)
                 if formula.measure.is_joint:  # a group needs both rates
                     lacks_a_rate = lacks_group.reshape(len(lacks_group), 2, -1).any(axis=1)
                     lacks_group = np.tile(lacks_a_rate, len(formula.alphas))
@@ -264,9 +264,7 @@ def each_area_measure(
             [(measure.metric, axis, options.area_text)],
             options.alpha,
         )
-        summary = replace(
-            measure.evaluate(fdr_of_points.value, pooled_fpr, axis=axis), groups=groups
-        )
+        summary = measure.evaluate(fdr_of_points.value, pooled_fpr, axis=axis)
         draw_values = None
         if draw_curves:
             draw_areas = [
@@ -274,7 +272,7 @@ def each_area_measure(
                 for fdr_values, chunk_fpr in draw_curves
             ]
             draw_values = np.concatenate(draw_areas)
-        yield MetaRows.from_summary(formula, summary, draw_values)
+        yield replace(MetaRows.from_summary(formula, summary, draw_values), groups=groups)
 
 
 def _fdr_by_fpr(area_estimates: Estimates, options: Options) -> tuple[MetaValue, FloatArray]:

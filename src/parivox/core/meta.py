@@ -32,7 +32,7 @@ from parivox.core.spread import GroupSet, MetaValue
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from parivox.core.counts import FloatArray
     from parivox.core.registry import ZeroPolicy
@@ -52,7 +52,7 @@ def fdr(fpr: ArrayLike, fnr: ArrayLike, *, alpha: ArrayLike = 0.5) -> MetaValue:
     """
     fpr_groups, fnr_groups = _shared_groups(fpr, fnr)
     discrepancy_rate = 1 - _weighted_sum(alpha, fpr_groups.range(), fnr_groups.range())
-    return _joint_value(discrepancy_rate, fpr_groups)
+    return fpr_groups.meta(discrepancy_rate, is_joint=True)
 
 
 def ir(
@@ -76,20 +76,18 @@ def ir(
     """
     fpr_groups, fnr_groups = _shared_groups(fpr, fnr)
     denominators = denominator or (fpr, fnr)
-    fpr_ratio, fpr_reason = fpr_groups.worst_to_best(denominators[0])
-    fnr_ratio, fnr_reason = fnr_groups.worst_to_best(denominators[1])
+    fpr_ratio, fpr_conditions = fpr_groups.worst_to_best(denominators[0])
+    fnr_ratio, fnr_conditions = fnr_groups.worst_to_best(denominators[1])
     weight = _alpha_axes(alpha, fpr_ratio)
     # a term without weight counts as 1, even where it is undefined
     with np.errstate(invalid="ignore"):
         terms = np.where(weight > 0, fpr_ratio**weight, 1.0)
         terms = terms * np.where(weight < 1, fnr_ratio ** (1 - weight), 1.0)
-    no_reason = np.full_like(fpr_reason, "")
-    reason = _first_reason(
-        np.where(weight > 0, fpr_reason, no_reason),
-        np.where(weight < 1, fnr_reason, no_reason),
-        preferred="zero_cell",
-    )
-    return _joint_value(terms, fpr_groups, reason)
+    conditions = {
+        name: ((weight > 0) & fpr_conditions[name]) | ((weight < 1) & fnr_conditions[name])
+        for name in ("zero_cell", "zero_over_zero")
+    }
+    return fpr_groups.meta(terms, conditions, is_joint=True)
 
 
 def garbe(fpr: ArrayLike, fnr: ArrayLike, *, alpha: ArrayLike = 0.5) -> MetaValue:
@@ -109,7 +107,7 @@ def garbe(fpr: ArrayLike, fnr: ArrayLike, *, alpha: ArrayLike = 0.5) -> MetaValu
     has_no_false_accepts = (weight > 0) & (fpr_groups.high_value == 0)
     has_no_false_rejects = (weight < 1) & (fnr_groups.high_value == 0)
     has_no_errors = has_no_false_accepts | has_no_false_rejects
-    return _joint_value(aggregation_rate, fpr_groups, np.where(has_no_errors, "no_errors", ""))
+    return fpr_groups.meta(aggregation_rate, {"no_errors": has_no_errors}, is_joint=True)
 
 
 def eo_diff(fpr: ArrayLike, fnr: ArrayLike) -> MetaValue:
@@ -124,7 +122,8 @@ def eo_diff(fpr: ArrayLike, fnr: ArrayLike) -> MetaValue:
     0.1
     """
     fpr_groups, fnr_groups = _shared_groups(fpr, fnr)
-    return _joint_value(np.maximum(fpr_groups.range(), fnr_groups.range()), fpr_groups)
+    larger_range = np.maximum(fpr_groups.range(), fnr_groups.range())
+    return fpr_groups.meta(larger_range, is_joint=True)
 
 
 def eo_ratio(fpr: ArrayLike, fnr: ArrayLike) -> MetaValue:
@@ -139,11 +138,14 @@ def eo_ratio(fpr: ArrayLike, fnr: ArrayLike) -> MetaValue:
     0.2
     """
     fpr_groups, fnr_groups = _shared_groups(fpr, fnr)
-    fpr_ratio, fpr_reason = fpr_groups.best_to_worst()
+    fpr_ratio, fpr_conditions = fpr_groups.best_to_worst()
     tpr_groups = GroupSet.from_values(1 - np.moveaxis(fnr_groups.values, 0, -1))
-    tpr_ratio, tpr_reason = tpr_groups.best_to_worst()
-    reason = _first_reason(fpr_reason, tpr_reason, preferred="zero_over_zero")
-    return _joint_value(np.minimum(fpr_ratio, tpr_ratio), fpr_groups, reason)
+    tpr_ratio, tpr_conditions = tpr_groups.best_to_worst()
+    conditions = {
+        name: is_zero_over_zero | tpr_conditions[name]
+        for name, is_zero_over_zero in fpr_conditions.items()
+    }
+    return fpr_groups.meta(np.minimum(fpr_ratio, tpr_ratio), conditions, is_joint=True)
 
 
 def au_fdr(
@@ -199,9 +201,7 @@ def au_fdr(
     with np.errstate(invalid="ignore", divide="ignore"):
         area = np.where(span > 0, (step * mean_fdr).sum(axis=-1) / span, np.nan)
     # FDR is of operating points, not of groups
-    no_groups = np.full(area.shape, -1, dtype=np.int64)
-    reason = np.where(np.isnan(area), "too_few_points", "")
-    return MetaValue(area[()], no_groups[()], no_groups[()], no_groups[()], reason[()])
+    return MetaValue(area[()], None, lambda: {"too_few_points": np.isnan(area)})
 
 
 def _shared_groups(fpr: ArrayLike, fnr: ArrayLike) -> tuple[GroupSet, GroupSet]:
@@ -211,19 +211,6 @@ def _shared_groups(fpr: ArrayLike, fnr: ArrayLike) -> tuple[GroupSet, GroupSet]:
     )
     has_both = ~np.isnan(fpr_values) & ~np.isnan(fnr_values)
     return GroupSet.from_values(fpr_values, has_both), GroupSet.from_values(fnr_values, has_both)
-
-
-def _joint_value(
-    measure_values: FloatArray, groups: GroupSet, reason: NDArray[np.str_] | str = ""
-) -> MetaValue:
-    """Return the value of a measure of two rates, with `alpha` axes in front.
-
-    It names no lowest or highest group, as these may differ between the rates.
-    """
-    joint = groups.meta(measure_values, reason)
-    no_groups = np.full(np.shape(measure_values), -1, dtype=np.int64)
-    n_groups = np.broadcast_to(joint.groups, np.shape(measure_values))
-    return MetaValue(joint.value, no_groups[()], no_groups[()], n_groups[()], joint.reason)
 
 
 def _alpha_axes(alpha: ArrayLike, rates: FloatArray) -> FloatArray:
@@ -240,13 +227,6 @@ def _weighted_sum(alpha: ArrayLike, fpr_term: FloatArray, fnr_term: FloatArray) 
     """Return alpha * FPR term + (1 - alpha) * FNR term."""
     weight = _alpha_axes(alpha, fpr_term)
     return weight * fpr_term + (1 - weight) * fnr_term
-
-
-def _first_reason(
-    fpr_reason: NDArray[np.str_], fnr_reason: NDArray[np.str_], *, preferred: str
-) -> NDArray[np.str_]:
-    """Return the reason of FPR or else of FNR, but the one named `preferred` before any other."""
-    return np.where((fpr_reason == preferred) | (fnr_reason == ""), fpr_reason, fnr_reason)
 
 
 # "nist" replaces rates of 0 below a fraction bar only, so that it concerns ratios alone.

@@ -12,41 +12,76 @@ extremes. `parivox.core.meta` states the rules for all meta-measures and joins t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
     from parivox.core.counts import FloatArray, IntArray
 
+    Conditions = Mapping[str, NDArray[np.bool_]]  # where each reason holds, the first ones first
+
 
 @dataclass(frozen=True, eq=False)
 class MetaValue:
-    """A meta-measure with its witnesses and its reason, of shape (...)."""
+    """A meta-measure with its witnesses and its reason, of shape (...).
+
+    All but the value is computed on access, as replicates need none of it.
+    """
 
     value: FloatArray
-    low: IntArray
-    """Group with the lowest value, the first of equals; -1 without groups and for measures that
-    join two rates. `high` has the highest.
-    """
-    high: IntArray
-    groups: IntArray
-    """How many groups were used; -1 for `au_fdr`, which sees no groups."""
-    reason: NDArray[np.str_]
-    """Why the value is undefined, infinite or a convention; else empty."""
+    _groups: GroupSet | None = field(repr=False)
+    """The groups that were used; None for `au_fdr`, which sees no groups."""
+    _conditions: Callable[[], Conditions] = field(repr=False)
+    _has_witnesses: bool = field(default=True, repr=False)
+    """Whether one group has the lowest value: not of measures that join two rates."""
+
+    @cached_property
+    def low(self) -> IntArray:
+        """Group with the lowest value, the first of equals.
+
+        It is -1 without groups and for measures that join two rates.
+        """
+        return self._witness("low_value")
+
+    @cached_property
+    def high(self) -> IntArray:
+        """Group with the highest value, as `low`."""
+        return self._witness("high_value")
+
+    @cached_property
+    def groups(self) -> IntArray:
+        """How many groups were used; -1 for `au_fdr`, which sees no groups."""
+        if self._groups is None:
+            return self._without_group()
+        return np.broadcast_to(self._groups.n_groups, np.shape(self.value))[()]
+
+    @cached_property
+    def reason(self) -> NDArray[np.str_]:
+        """Why the value is undefined, infinite or a convention; else empty."""
+        conditions = self._conditions()
+        holds = [np.broadcast_to(mask, np.shape(self.value)) for mask in conditions.values()]
+        return first_reason(holds, list(conditions))[()]
+
+    def _witness(self, extreme: Literal["low_value", "high_value"]) -> IntArray:
+        if self._groups is None or not self._has_witnesses:
+            return self._without_group()
+        return self._groups.first_group_with(getattr(self._groups, extreme))[()]
+
+    def _without_group(self) -> IntArray:
+        return np.full(np.shape(self.value), -1, dtype=np.int64)[()]
 
 
 def first_reason(
     holds: Sequence[NDArray[np.bool_]], reasons: Sequence[NDArray[np.str_] | str]
 ) -> NDArray[np.str_]:
     """Return the first reason that holds for each value, else empty.
-
-    The loop is quick where no reason holds, as almost always for draws.
 
     Examples
     --------
@@ -92,7 +127,7 @@ class GroupSet:
         n_groups = np.asarray(used.sum(axis=0), dtype=np.int64)
         return cls(group_values, used, n_groups, low_value, high_value)
 
-    def _first_group_with(self, extreme: FloatArray) -> IntArray:
+    def first_group_with(self, extreme: FloatArray) -> IntArray:
         """Return the first group that has a value; -1 without groups."""
         if not len(self.values):
             return np.full(self.n_groups.shape, -1)
@@ -103,21 +138,22 @@ class GroupSet:
         with np.errstate(invalid="ignore"):
             return self.high_value - self.low_value
 
-    def worst_to_best(self, denominator: ArrayLike) -> tuple[FloatArray, NDArray[np.str_]]:
+    def worst_to_best(self, denominator: ArrayLike) -> tuple[FloatArray, Conditions]:
         """Return the largest value over the smallest of `denominator`, ``[..., group]``."""
         smallest = GroupSet.from_values(denominator, np.moveaxis(self.used, 0, -1)).low_value
         has_no_errors = self.high_value == 0
         with np.errstate(invalid="ignore", divide="ignore"):
             quotient = np.where(has_no_errors, 1.0, self.high_value / smallest)
-        reason = first_reason([has_no_errors, smallest == 0], ["zero_over_zero", "zero_cell"])
-        return np.where(~has_no_errors & (smallest == 0), np.nan, quotient), reason
+        has_zero_cell = ~has_no_errors & (smallest == 0)
+        conditions = {"zero_over_zero": has_no_errors, "zero_cell": has_zero_cell}
+        return np.where(has_zero_cell, np.nan, quotient), conditions
 
-    def best_to_worst(self) -> tuple[FloatArray, NDArray[np.str_]]:
+    def best_to_worst(self) -> tuple[FloatArray, Conditions]:
         """Return the smallest over the largest value; 1 if all are 0."""
         has_no_errors = self.high_value == 0
         with np.errstate(invalid="ignore", divide="ignore"):
             quotient = np.where(has_no_errors, 1.0, self.low_value / self.high_value)
-        return quotient, first_reason([has_no_errors], ["zero_over_zero"])
+        return quotient, {"zero_over_zero": has_no_errors}
 
     def gini(self) -> FloatArray:
         """Return the normalised Gini coefficient; 0 if all values are 0.
@@ -160,26 +196,38 @@ class GroupSet:
         mean = self.mean()
         with np.errstate(invalid="ignore", divide="ignore"):
             quotient = np.where(mean == 0, np.nan, numerator / mean)
-        return self.meta(quotient, first_reason([mean == 0], ["no_errors"]))
+        return self.meta(quotient, {"no_errors": mean == 0})
 
-    def meta(self, value: FloatArray, reason: NDArray[np.str_] | str = "") -> MetaValue:
-        """Return the value of a measure, the reasons that hold for every measure put first."""
-        is_infinite = ~np.isfinite(value)
-        if is_infinite.any():  # almost never for draws, and slow
-            is_infinite &= np.isinf(self.values).any(axis=0)
-        # a measure of one group, or none, is undefined whatever its own reasons
-        reason = first_reason(
-            [self.n_groups == 0, self.n_groups == 1, np.asarray(reason) != "", is_infinite],
-            ["no_groups", "one_group", reason, "infinite_value"],
-        )
-        value = np.where(self.n_groups > 1, value, np.nan)
-        low, high = map(self._first_group_with, (self.low_value, self.high_value))
-        return MetaValue(value[()], low[()], high[()], self.n_groups[()], reason[()])
+    def meta(
+        self, value: FloatArray, conditions: Conditions | None = None, *, is_joint: bool = False
+    ) -> MetaValue:
+        """Return the value of a measure, the reasons that hold for every measure put first.
+
+        A measure that joins two rates names no lowest or highest group, as these may differ
+        between the rates.
+        """
+
+        def all_conditions() -> Conditions:
+            # a measure of one group, or none, is undefined whatever its own reasons
+            return {
+                "no_groups": self.n_groups == 0,
+                "one_group": self.n_groups == 1,
+                **(conditions or {}),
+                "infinite_value": ~np.isfinite(value) & np.isinf(self.values).any(axis=0),
+            }
+
+        defined_value = np.where(self.n_groups > 1, value, np.nan)
+        return MetaValue(defined_value[()], self, all_conditions, _has_witnesses=not is_joint)
 
 
 def _groups_first(group_values: NDArray[Any]) -> NDArray[Any]:
     """Return values ``[..., group]`` as ``[group, ...]``, in that order in memory."""
     return np.ascontiguousarray(group_values.transpose(-1, *range(group_values.ndim - 1)))
+
+
+def _undefined_where(conditions: Conditions, value: FloatArray) -> FloatArray:
+    """Return the value, NaN where any of the conditions holds."""
+    return np.where(np.logical_or.reduce(list(conditions.values())), np.nan, value)
 
 
 def gini(values: ArrayLike, *, normalised: bool = True) -> MetaValue:
@@ -199,7 +247,7 @@ def gini(values: ArrayLike, *, normalised: bool = True) -> MetaValue:
     if not normalised:
         with np.errstate(invalid="ignore", divide="ignore"):
             coefficient = coefficient * (groups.n_groups - 1) / groups.n_groups
-    return groups.meta(coefficient, first_reason([groups.high_value == 0], ["no_errors"]))
+    return groups.meta(coefficient, {"no_errors": groups.high_value == 0})
 
 
 def nrb(values: ArrayLike, average: ArrayLike) -> MetaValue:
@@ -218,7 +266,7 @@ def nrb(values: ArrayLike, average: ArrayLike) -> MetaValue:
     total = rb(values, average)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(total.groups > 0, total.value / total.groups, np.nan)
-    return MetaValue(mean[()], total.low, total.high, total.groups, total.reason)
+    return replace(total, value=mean[()])
 
 
 def rb(values: ArrayLike, average: ArrayLike) -> MetaValue:
@@ -235,11 +283,12 @@ def rb(values: ArrayLike, average: ArrayLike) -> MetaValue:
         logs = np.abs(np.log(groups.values / reference))
     # a group without errors makes the sum infinite, which is given as undefined below
     total = np.where(groups.used, logs, 0).sum(axis=0)
-    reason = first_reason(
-        [np.isnan(reference), reference == 0, groups.low_value == 0],
-        ["undefined_reference", "zero_reference", "zero_cell"],
-    )
-    return groups.meta(np.where(reason == "", total, np.nan), reason)
+    conditions = {
+        "undefined_reference": np.isnan(reference),
+        "zero_reference": reference == 0,
+        "zero_cell": groups.low_value == 0,
+    }
+    return groups.meta(_undefined_where(conditions, total), conditions)
 
 
 def value_range(values: ArrayLike) -> MetaValue:
@@ -310,8 +359,8 @@ def max_geomean(values: ArrayLike, *, denominator: ArrayLike | None = None) -> M
             np.log(np.where(groups.used, denominators, 1)).sum(axis=0) / groups.n_groups
         )
         quotient = groups.high_value / geometric_mean
-    reason = first_reason([groups.high_value == 0, geometric_mean == 0], ["no_errors", "zero_cell"])
-    return groups.meta(np.where(reason == "", quotient, np.nan), reason)
+    conditions = {"no_errors": groups.high_value == 0, "zero_cell": geometric_mean == 0}
+    return groups.meta(_undefined_where(conditions, quotient), conditions)
 
 
 def max_mean(values: ArrayLike) -> MetaValue:
