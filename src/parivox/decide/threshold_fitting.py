@@ -136,7 +136,7 @@ def threshold_differences(
 ) -> ThresholdDifferences:
     """Hold the rates of each group at the common threshold against those aimed at.
 
-    See docs/methods/gates.md#which-groups-get-one.
+    See docs/methods/gates.md#which-groups-get-a-threshold.
     """
     n_groups = len(trials.groups)
     common, per_group, _ = fit.thresholds
