@@ -16,14 +16,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks import scale
-from benchmarks.measure import Gate, Usage, run_child
+from benchmarks.measure import Gate, Usage, comparison_line, run_child
 
 from parivox.runtime.workers import ONE_THREAD
 
 TRIALS, N_SHARDS = 10_000_000, 8
 PEAK = 1000.0  # megabytes of one part
 LEAN_PASSES = 2.2  # CPU of either pass over a part
-ADDED_UP = 0.05  # CPU of adding up all parts, of that of their passes
 LEAN = """
 import sys, numpy as np, polars as pl
 trials, rows, speakers, *groupings = sys.argv[1:]
@@ -120,6 +119,12 @@ def report(
     ]
     passes = {name: use for name, use in rows if "one part" in name}
     peak = max(use.peak for use in passes.values())
+    pass_cpu = n_shards * sum(use.cpu for use in passes.values())
+    adding_share = added.cpu / pass_cpu if pass_cpu else None
+    lines += [
+        "",
+        comparison_line("CPU of adding up all parts, of that of their passes", adding_share),
+    ]
     step_gates = [
         Gate(f"{name}: lean passes", use.cpu / max(lean.cpu, 1e-9), LEAN_PASSES)
         for name, use in passes.items()
@@ -132,11 +137,6 @@ def report(
             duplicates * len(scale.GROUPINGS),
         ),
         *step_gates,
-        Gate(
-            "adding up all parts: CPU, of that of their passes",
-            added.cpu / max(n_shards * sum(use.cpu for use in passes.values()), 1e-9),
-            ADDED_UP,
-        ),
         Gate("peak memory of a part", peak, PEAK, " MB"),
     ]
 
@@ -169,7 +169,8 @@ def workers(
         f"| {n} | {', '.join(f'{duration:.1f}' for duration in durations)} |"
         for n, durations in took.items()
     ]
-    return lines, [Gate("time of two workers, of one", min(took[2]) / min(took[1]), 1 / 1.7)]
+    lines += ["", comparison_line("Time of two workers, of one", min(took[2]) / min(took[1]))]
+    return lines, []
 
 
 def _mean(usages: list[Usage]) -> Usage:

@@ -23,6 +23,7 @@ from benchmarks.compute import report as compute_report
 from benchmarks.measure import (
     Gate,
     Usage,
+    comparison_line,
     demo_data,
     interleave,
     least_cpu,
@@ -60,7 +61,6 @@ PEERS = {
 }
 NOT_IN_QUICK = {"fairlearn"}
 LIMITS = {"bt4vt": 8, "sklearn_loop": 3}  # parivox takes at most this part of the peer's CPU
-WITH_LIMIT = 5  # times the CPU of the audit without intervals
 
 
 def parivox_job(scores: Path, speakers: Path, *more: str) -> Usage:
@@ -103,9 +103,6 @@ def gates(uses: dict[str, list[Usage]]) -> list[Gate]:
         )
         for peer, limit in LIMITS.items()
     ]
-    plain, sure = (least_cpu(uses.get(name, [])) for name in (PLAIN, PLAIN_WITH))
-    gate_name = "CPU of the audit with default options / the same without intervals"
-    checked.append(Gate(gate_name, ratio(sure, plain), WITH_LIMIT))
     for name, runs in uses.items():
         good = [json.loads(use.out) for use in runs if not use.code]
         eers = [answer["eer"] for answer in good if answer["eer"] is not None]
@@ -115,6 +112,11 @@ def gates(uses: dict[str, list[Usage]]) -> list[Gate]:
     for gate in checked:
         print(gate)
     return checked
+
+
+def interval_times(uses: dict[str, list[Usage]]) -> float | None:
+    """Return how many times the CPU of an audit without intervals one with intervals takes."""
+    return ratio(least_cpu(uses.get(PLAIN_WITH, [])), least_cpu(uses.get(PLAIN, [])))
 
 
 def peer_table(uses: dict[str, list[Usage]]) -> list[str]:
@@ -181,11 +183,13 @@ def main() -> int:
         "",
         "Written by `make bench`; see README.md for what is measured.",
         "",
-        f"Machine: {machine()}.",
+        f"Machine: {machine()}. Parivox is compiled to bytecode before it is timed.",
         "",
         "## Whole processes on one list (ResNetSE34V2, 550,894 trials of VoxCeleb1-H)",
         "",
         *peer_table(uses),
+        "",
+        comparison_line("CPU of the audit with intervals, of that without", interval_times(uses)),
         "",
         *verdicts(everything),
     ]
