@@ -34,8 +34,8 @@ $(STAMP):
 	@grep -qs '$(CURDIR)/$(VENV)$$' $(VENV)/pyvenv.cfg || rm -rf $(VENV)
 	@rm -f $(VENV)/.installed-*
 	$(PYTHON) -m venv $(VENV)
-	@echo 'Installing what pyproject.toml names: a minute or two'
-	$(PY) -m pip install --quiet --no-compile --editable '.[dev]'
+	@echo 'Installing what pyproject.toml names, in a minute or two:'
+	$(PY) -m pip install --no-compile --editable '.[dev]'
 	@touch $@
 	@echo 'Set up in .venv: try make demo, make test, or .venv/bin/parivox --help'
 
@@ -47,7 +47,7 @@ demo: $(DEMO)/parivox ## audit two real systems on 550,894 VoxCeleb1-H trials; t
 
 $(BUILD)/venv/bin/parivox:
 	$(PYTHON) -m venv $(BUILD)/venv
-	$(BUILD)/venv/bin/python -m pip install --quiet --no-compile --editable '.[demo]'
+	$(BUILD)/venv/bin/python -m pip install --no-compile --editable '.[demo]'
 
 demo-audio: $(STAMP) ## from recordings to an audit, on synthetic voices (ge2e's weights come once, through pip)
 	@echo 'The voices are synthetic: what the audit says is about a synthesiser, not about people.'
