@@ -115,10 +115,10 @@ def test_names_with_markup_are_shown_as_they_are(material, printed):
     trials, speakers = material
     speakers = {
         **speakers,
-        "gender": ["[red]x[/red]" if g == "f" else g for g in speakers["gender"]],
+        "gender": ["[red]:dog:[/red]" if g == "f" else g for g in speakers["gender"]],
     }
     text = printed(pv.audit({"[bold]m": trials}, speakers=speakers, by="gender"))
-    assert "[red]x[/red]" in text
+    assert "[red]:dog:[/red]" in text
     assert "[bold]m" in text
 
 

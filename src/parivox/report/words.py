@@ -45,7 +45,8 @@ def terminal(**options: Any) -> Console:
     """Return a rich console, without colour where the terminal chooses the colours itself."""
     from rich.console import Console  # noqa: PLC0415 - what takes time to load
 
-    console = Console(highlight=False, **options)
+    # names of groups and files are no markup and no emoji
+    console = Console(highlight=False, markup=False, emoji=False, **options)
     console.no_color |= console.color_system == "standard"
     return console
 
