@@ -153,8 +153,8 @@ SCORES = Format(
         Example(
             "spk filename cm-score asv-score sasv-score",
             "submissions to ASVspoof 5, with this header",
-            "claimed speaker, test, and one of three scores: `sasv-score`, or the score that "
-            "`--columns score=asv-score` names",
+            "claimed speaker, test, and `sasv-score` (for another of the three scores, "
+            "`--columns score=asv-score`)",
         ),
     ),
 )
@@ -173,8 +173,8 @@ KEY = Format(
         Example(
             "tar_spk_anon trial_anon cm-label asv-label attack_anon codec track_2_tag",
             "the full key of ASVspoof 5, with these columns and others",
-            "the same, and the attack; `--by codec` groups by the codec, and rows tagged `dummy` "
-            "are left out",
+            "claimed speaker, test, key of the countermeasure, label, attack; `--by codec` is "
+            "possible, and rows tagged `dummy` are left out",
         ),
     ),
 )

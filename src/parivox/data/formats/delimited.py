@@ -233,7 +233,7 @@ DELIMITED = named_format(
     (
         Example(
             "enrol,test,score,label",
-            "anyone, as CSV or TSV with a header; also bob, and NIST files with a header",
+            "any tool that writes CSV or TSV with a header, including bob and NIST tools",
             "the columns with [known names](#columns-with-names), in any order",
         ),
     ),

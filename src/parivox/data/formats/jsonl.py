@@ -224,7 +224,7 @@ JSONL = named_format(
     (
         Example(
             '{"enrol": "a/1", "test": "b/2", "score": 0.52}',
-            "tools that write one object per line; NeMo (pairs)",
+            "tools that write one object per line, such as NeMo (pairs)",
             "as `delimited`",
         ),
     ),
