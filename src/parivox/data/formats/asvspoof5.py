@@ -173,8 +173,8 @@ KEY = Format(
         Example(
             "tar_spk_anon trial_anon cm-label asv-label attack_anon codec track_2_tag",
             "the full key of ASVspoof 5, with these columns and others",
-            "claimed speaker, test, key of the countermeasure, label, attack; `--by codec` is "
-            "possible, and rows tagged `dummy` are left out",
+            "claimed speaker, test, key of the countermeasure, label, attack; rows tagged `dummy` "
+            "are left out; `--by codec` works",
         ),
     ),
 )

@@ -233,7 +233,7 @@ DELIMITED = named_format(
     (
         Example(
             "enrol,test,score,label",
-            "any tool that writes CSV or TSV with a header, including bob and NIST tools",
+            "any tool that writes CSV or TSV with a header, such as bob and NIST tools",
             "the columns with [known names](#columns-with-names), in any order",
         ),
     ),
