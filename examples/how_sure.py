@@ -134,8 +134,8 @@ def people(sure: pv.Audit, _: pv.Audit) -> Iterator[str]:
     """Who bears the errors."""
     yield (
         "| group | FNR | at most 5 %? | speakers above 5 % | share of errors of the 10 % "
-        "of speakers with the most, and share expected | of 10,000 people, rejected three times "
-        "in a row |"
+        "of speakers with the most errors, expected share | of 10,000 people, rejected three "
+        "times in a row |"
     )
     yield "|---|---|---|---|---|---|"
     rows = sure.limits.filter(system="V2", operating_point=POINTS[0], metric="fnr").rows()
