@@ -74,13 +74,13 @@ def test_its_bullets_are_of_the_figures(reproduced):
     assert biases["india_f"]["high"] > 8, "eight times"
     assert biases["india_f"]["low"] < 1, "or below"
     india = figures_of("001", "table 5", "FPR ratio")["india_f"]
-    interval = f"({india['low']:.1f} to {india['high']:.0f})"
+    interval = f"(interval {india['low']:.1f} to {india['high']:.0f})"
     assert f"{india['exact']:.0f} times the average {interval}" in text
     trials, spoken = (
         figures_of("001", "table 2", f"{unit}, %") for unit in ("trials", "utterances")
     )
     apart = max(abs(row["exact"] - trials[name]["exact"]) for name, row in spoken.items())
-    assert f"both kinds of shares agree to {apart:.2f} points" in text
+    assert f"differ from shares of utterances by at most {apart:.2f} points" in text
     fnr = [
         f"{row['exact']:.2f} %"
         for row in figures_of("002", "figure 1", "FNR at an FPR of 1 %, %").values()
@@ -89,7 +89,7 @@ def test_its_bullets_are_of_the_figures(reproduced):
     fdr, nrb = (
         figures_of("000", "claim 4.2", name)["all groups"]["exact"] for name in ("FDR", "NRB")
     )
-    assert f"At an FPR of 0.1 % FDR is {fdr:.3f} and NRB {nrb:.3f}" in text
+    assert f"At an FPR of 0.1 %, FDR is {fdr:.3f} and NRB is {nrb:.3f}" in text
     assert "beyond its floor only where rates are large" in text
     shown = [row["p_holm"] < 0.05 for row in figures_of("000", "figure 2", "NRB of FPR").values()]
     assert shown == [False, False, False, True, True]
