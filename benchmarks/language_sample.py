@@ -87,6 +87,8 @@ def sentences_of_markdown(text: str) -> Iterator[str]:
     text = re.sub(r"(?s)<!--.*?-->|<picture>.*?</picture>|!\[.*?\]\(.*?\)", "", text)
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
     text = re.sub(r"(?m)^.*doi\.org.*$|^.*arXiv.*$", "", text)
+    # directives that insert docstrings, with their options
+    text = re.sub(r"(?m)^:::.*(\n {4}.*)*", "", text)
     for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.)\s)|\n(?=#)|\n(?=\|)", text):
         stripped = block.strip()
         cells = stripped.strip("|").split("|") if stripped.startswith("|") else [block]

@@ -46,6 +46,15 @@ def test_cells_are_sentences_and_code_is_none():
     assert list(sentences_of_markdown(page)) == ["what the column holds for each of the groups"]
 
 
+def test_directives_that_insert_docstrings_are_no_sentences():
+    page = "::: parivox.core.metrics\n    options:\n"
+    page += "      members: [one, two, three, four, five, six]\n"
+    page += "\nEvery metric is a function of target and nontarget scores.\n"
+    assert [*sentences_of_markdown(page)] == [
+        "Every metric is a function of target and nontarget scores."
+    ]
+
+
 def test_sentences_of_a_template_count_once():
     rates = {"f+UK": 2.5, "m+USA": 0.3}
     page = "".join(f"<p>{g} has {rate} % of all the false accepts</p>" for g, rate in rates.items())
