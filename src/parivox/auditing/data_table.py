@@ -193,7 +193,8 @@ def add_data_warnings(
     whole_list = trials.whole_list
     if whole_list is not None:
         ids = whole_list.utterance_ids.series()  # where a model may have the name of a recording
-        warnings += id_warnings(ids.unique(maintain_order=True) if whole_list.n_models else ids)
+        distinct_ids = ids.unique(maintain_order=True) if whole_list.n_models else ids
+        warnings += id_warnings(distinct_ids, quotes_ids=False)
         warnings += recording_name_warnings(whole_list.recording_names)
         warnings += list_warnings(whole_list, groupings)
         warnings += recording_warnings(whole_list, groupings)

@@ -83,6 +83,7 @@ _SLOPE_ERRORS = 3.5
 _MAX_BETTER_COST = 0.5
 """Normalised cost below which deciding by scores is clearly better than one decision for all."""
 _CALIBRATE_REMEDY = "calibrate_scores"
+_UNQUOTED_IDS = "inspection_quotes_ids"
 BASE_10_LLRS = "scores_like_base_10_llrs"
 NOT_LLR_SUBJECTS = {
     "llrs_from_0_to_1",
@@ -253,8 +254,10 @@ def distant_number_warnings(name: str, numbers: Floats) -> list[DataWarning]:
     return [DataWarning(what, int(odd.size), note)]
 
 
-def id_warnings(ids: pl.Series) -> list[DataWarning]:
+def id_warnings(ids: pl.Series, *, quotes_ids: bool = True) -> list[DataWarning]:
     """What is odd about distinct ids.
+
+    Notes quote two of the ids only with `quotes_ids`, as results may be shown to anybody.
 
     Examples
     --------
@@ -268,7 +271,7 @@ def id_warnings(ids: pl.Series) -> list[DataWarning]:
     for code, pattern in _SPREADSHEET_FORMS.items() if len(number_like) else ():
         matching = number_like.filter(number_like.str.contains(pattern))
         if len(matching):
-            note = fact("ids", ids=matching.head(2).to_list())
+            note = fact("ids", ids=matching.head(2).to_list()) if quotes_ids else _UNQUOTED_IDS
             warnings.append(DataWarning(code, len(matching), note))
     changes = {
         "ids_alike_but_for_case": ids.str.to_lowercase(),
@@ -282,8 +285,11 @@ def id_warnings(ids: pl.Series) -> list[DataWarning]:
         if changed.n_unique() < len(ids):
             is_alike = changed.is_duplicated()
             alike_ids, changed_ids = ids.filter(is_alike), changed.filter(is_alike)
-            first_alike = alike_ids.filter(changed_ids == changed_ids.min()).sort(descending=True)
-            note = fact("two_ids", ids=first_alike.head(2).sort().to_list())
+            note = _UNQUOTED_IDS
+            if quotes_ids:
+                first_alike = alike_ids.filter(changed_ids == changed_ids.min())
+                two_ids = first_alike.sort(descending=True).head(2).sort()
+                note = fact("two_ids", ids=two_ids.to_list())
             warnings.append(DataWarning(code, len(alike_ids), note))
     return warnings
 

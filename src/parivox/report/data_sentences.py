@@ -706,6 +706,7 @@ DATA_SENTENCES = {
         "ids that look like dates made by a spreadsheet"
     ),
     "ids": SentenceTemplate(_ids, {"ids": ["1E+05", "1E+06"]}),
+    "inspection_quotes_ids": SentenceTemplate("`parivox inspect` quotes two of the ids"),
     "ids_alike_but_for_case": SentenceTemplate("ids that differ only in case"),
     "ids_alike_but_for_slashes": SentenceTemplate("ids that differ only in slashes"),
     "ids_alike_but_for_endings": SentenceTemplate("ids that differ only in their ending"),
