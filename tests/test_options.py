@@ -267,7 +267,7 @@ def home_link(command):
 def option_list(command, section, earlier):
     """List of those options, as the page of the command line has it.
 
-    Options that an earlier command describes in the same words are named after the list, with
+    Options that an earlier command describes in the same words are named after the others, with
     their default if it is another one.
     """
     homes = {
@@ -283,28 +283,21 @@ def option_list(command, section, earlier):
         if not home:
             own += row(field)
             continue
-        names = [f"`--{name}`" for name in flags(field)]
+        difference = ""
         if field.is_required and not first_field.is_required:
-            names[-1] += " (required)"
+            difference = ". Required"
         elif field.default_description and row(field) != row(first_field):
-            names[-1] += f" (default: {field.default_description})"
-        shared.setdefault(home, []).extend(names)
-    lines = list(own)
-    if shared:
-        named = (
-            f"of {home_link(home)}: {', '.join(shared[home])}" for home in earlier if home in shared
-        )
-        lines += [
-            *([""] if own else []),
-            f"The command {'also ' if own else ''}accepts options {'; '.join(named)}.",
-        ]
-    return "\n".join(lines) + "\n"
+            difference = f". Default: {field.default_description}"
+        names = [f"`--{name}`" for name in flags(field)]
+        shared.setdefault((earlier.index(home), difference), []).extend(names)
+    own += [
+        f"- {', '.join(names)}: as for {home_link(earlier[index])}{difference}"
+        for (index, difference), names in sorted(shared.items())
+    ]
+    return "\n".join(own) + "\n"
 
 
-MARKED = re.compile(
-    r"(<!-- options of ([\w ]+?)(?:: ([\w ]+))? -->\n\n)"
-    r"(?:- .*\n)*(?:\n?The command (?:also )?accepts options of \[.*\n)?"
-)
+MARKED = re.compile(r"(<!-- options of ([\w ]+?)(?:: ([\w ]+))? -->\n\n)(?:- .*\n)*")
 
 
 def page(text):

@@ -53,8 +53,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COMMANDS = {
-    "audit": "measure error rates by group and test whether they differ",
-    "calibrate": "calibrate scores to log-likelihood ratios, with one calibrator or one per group",
+    "audit": "measure error rates by group and test for differences",
+    "calibrate": "calibrate scores to log-likelihood ratios, with one common calibrator and one "
+    "per group",
     "compare": "compare saved audits of successive releases",
     "completion": "print a completion script for bash, zsh or fish",
     "context": "print a template for the audit context file",
@@ -67,12 +68,12 @@ COMMANDS = {
     "metrics": "compute EER, minDCF and other measures from scores without speaker ids",
     "monitor": "monitor error rates by group in production",
     "papers": "reproduce the results of four papers",
-    "plan": "calculate the sample size an audit needs",
+    "plan": "calculate the sample size that an audit needs",
     "report": "export a report, figures or tables from an audit",
     "report-bug": "print version information for a bug report",
     "score": "score a trial list",
     "shards": "run a large audit in shards",
-    "show": "print a saved audit, or selected groups",
+    "show": "print the summary of a saved audit, or results of selected groups",
     "systems": "list and check speaker encoders",
     "thresholds": "compare common and group-specific thresholds",
     "trials": "check, describe, grade, convert and build trial lists",

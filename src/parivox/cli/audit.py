@@ -61,8 +61,8 @@ def add_to(commands: Any, words: str) -> None:
         ProgressCommand,
         help=words,
         usage="parivox audit SCORES... [--speakers FILE] [options]",
-        description="Measure the error rates of each group of speakers and test whether they "
-        "differ.",
+        description="Measure the error rates of each group of speakers and test for differences "
+        "between groups.",
         examples=EXAMPLES,
     )
 

@@ -47,7 +47,7 @@ def add_to(commands: Any, words: str) -> None:
         CompletionCommand,
         help=words,
         usage="parivox completion bash|zsh|fish",
-        description="Print a script with which a shell completes commands, options and file names.",
+        description="Print a script that lets a shell complete commands, options and file names.",
         examples=EXAMPLES,
     )
 

@@ -28,8 +28,8 @@ def add_to(commands: Any, words: str) -> None:
         CriteriaCommand,
         help=words,
         usage="parivox criteria AUDIT [options]",
-        description="Evaluate FDR, IR and GARBE against the functional fairness measure criteria "
-        "(FFMC) on an audit with a sweep.",
+        description="Evaluate FDR, IR and GARBE of an audit made with --sweep against the "
+        "functional fairness measure criteria (FFMC).",
         examples=EXAMPLES,
     )
 

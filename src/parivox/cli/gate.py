@@ -34,9 +34,9 @@ def add_to(commands: Any, words: str) -> None:
         GateCommand,
         help=words,
         usage="parivox gate AUDIT --policy FILE [--baseline OLD] [options]",
-        description="Check every condition of a policy for every group of an audit. Exits with "
-        "code 0 if all conditions are met, 1 if a condition is not met, 3 if the result is "
-        "inconclusive.",
+        description="Check every condition of a policy for every group of an audit. The exit code "
+        "is 0 if all conditions are met, 1 if a condition is not met, and 3 if the "
+        "result is inconclusive.",
         examples=EXAMPLES,
     )
 

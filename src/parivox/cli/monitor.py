@@ -38,8 +38,8 @@ def add_to(commands: Any, words: str) -> None:
         help=words,
         usage="parivox monitor [TRIALS] --state FILE [--key FILE] [--by GROUPING] [options]",
         description="Record the decisions of each day and raise an alarm if the error rate of a "
-        "group rises, or exceeds that of other groups. You can check the result every "
-        "day. Exits with code 1 if an alarm has ever been raised.",
+        "group rises, or exceeds the rate of other groups. You can check the result "
+        "every day. The exit code is 1 if an alarm has ever been raised.",
         examples=EXAMPLES,
     )
 

@@ -33,10 +33,13 @@ def add_to(commands: Any, words: str) -> None:
         examples=EXAMPLES,
     )
     subcommands = command.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    words = "list the tables, figures and claims of the papers, and which can be computed"
+    words = "list the tables, figures and claims of the papers, and state which can be computed"
     usage = "parivox papers list [PAPER]"
     add_command(subcommands, "list", _list, PapersListCommand, help=words, usage=usage)
-    words = "compute items of a paper and compare the results with the printed values"
+    words = (
+        "compute tables, figures and claims of a paper and compare the results with the printed "
+        "values"
+    )
     add_command(
         subcommands,
         "run",

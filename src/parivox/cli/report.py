@@ -41,8 +41,8 @@ def add_to(commands: Any, words: str) -> None:
         ProgressCommand,
         help=words,
         usage="parivox report AUDIT [--out FILE] [--figures FOLDER] [options]",
-        description="Export a self-contained HTML report, or figures and tables for a paper, a "
-        "model card or an annex, from a saved audit.",
+        description="From a saved audit, export a self-contained HTML report, or figures and "
+        "tables for a paper, a model card or an annex.",
         examples=EXAMPLES,
     )
 

@@ -44,8 +44,8 @@ def add_to(commands: Any, words: str) -> None:
         ProgressCommand,
         help=words,
         usage="parivox score TRIALS --embeddings DIR --out FILE [options]",
-        description="Score a trial list: one row per trial, in the order of the list. Or score "
-        "all pairs of recordings and write counts only.",
+        description="Score a trial list: one row per trial, in the order of the list. "
+        "Alternatively, score all pairs of recordings and write counts only.",
         examples=EXAMPLES,
     )
 

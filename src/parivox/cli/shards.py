@@ -37,8 +37,8 @@ def add_to(commands: Any, words: str) -> None:
         None,
         help=words,
         usage="parivox shards COMMAND [options]",
-        description="Audit a list that is too large for one process: plan shards, run the shards, "
-        "merge the results.",
+        description="Audit a list that is too large for one process: plan shards, run the shards "
+        "and merge the results.",
         examples=EXAMPLES,
     )
     subcommands = command.add_subparsers(

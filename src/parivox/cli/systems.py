@@ -29,12 +29,12 @@ def add_to(commands: Any, words: str) -> None:
         None,
         help=words,
         usage="parivox systems list | check SYSTEM [options]",
-        description="List the speaker encoders that can run here and the requirements of the "
-        "others, or check one encoder.",
+        description="List the speaker encoders that can run on this machine and the requirements "
+        "of the others, or check one encoder.",
         examples=EXAMPLES,
     )
     subcommands = command.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    words = "list the encoders that can run here, and what the others require"
+    words = "list the encoders that can run on this machine, and the requirements of the others"
     usage = "parivox systems list [options]"
     add_command(subcommands, "list", _list, SystemsListCommand, help=words, usage=usage)
     add_command(
@@ -46,7 +46,7 @@ def add_to(commands: Any, words: str) -> None:
         help="load a speaker encoder and check it",
         usage="parivox systems check SYSTEM [options]",
         description="Load a speaker encoder and encode the same synthetic voices twice, alone and "
-        "in a batch, in another order, quieter and longer. Exits with code 1 if a "
+        "in a batch, in another order, quieter and longer. The exit code is 1 if a "
         "check fails.",
     )
 

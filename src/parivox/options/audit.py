@@ -71,7 +71,7 @@ class ReadOptions(CommandOptions):
     speakers: Any = option(
         INPUT_SECTION,
         "speaker table: one row per speaker, with any attributes. Not needed if all groups are "
-        "formed by attributes of recordings or trials",
+        "formed from attributes of recordings or trials",
         is_common=True,
         value_type="SpeakerSource | None",
     )
@@ -87,25 +87,24 @@ class ReadOptions(CommandOptions):
     )
     within: tuple[str, ...] | None = option(
         INPUT_SECTION,
-        "attributes that define strata: repeat the audit "
-        "[within each stratum](groups.md#within-strata), such as `channel`",
+        "attributes that define strata, such as `channel`; the audit is repeated [within each "
+        "stratum](groups.md#within-strata)",
         Texts,
         metavar="ATTRIBUTES",
         example="channel",
     )
     trials: Any = option(
         INPUT_SECTION,
-        "separate trial list with labels, joined on the pair of ids (never on line order)",
+        "separate trial list with labels, joined to the scores by both ids (never by line order)",
         is_common=True,
         value_type="TableSource | None",
     )
     utterances: Any = option(
         INPUT_SECTION,
-        "utterance table with any attributes; the table must name the speakers if the "
-        "utterance ids do not begin with the speaker id. Also a Kaldi data folder, or a "
-        "pattern that [locates the speaker in the ids](bring-your-data.md#ids), such as "
-        "`{speaker}-**`; one pattern per side, as in `enrol={speaker}-**` and "
-        "`test=**/{speaker}_*`",
+        "utterance table with any attributes; the table must name the speakers if the utterance "
+        "ids do not begin with the speaker id. Alternatively, a Kaldi data folder, or a pattern "
+        "that [locates the speaker in the ids](bring-your-data.md#ids), such as `{speaker}-**`; "
+        "one pattern per side, as in `enrol={speaker}-**` and `test=**/{speaker}_*`",
         is_common=True,
         is_repeatable=True,
         parser=one_or_several,
@@ -113,26 +112,25 @@ class ReadOptions(CommandOptions):
     )
     models: Any = option(
         INPUT_SECTION,
-        "model table: one row per recording, with the model, its speaker and the recording, for "
-        "enrolments made of several recordings",
+        "model table, for enrolments made of several recordings: each row names a model, its "
+        "speaker and one of its recordings",
         value_type="TableSource | None",
     )
     failures: Any = option(
         INPUT_SECTION,
-        "table of [failures to enrol and to acquire]"
-        "(methods/rates.md#failures-and-decisions): recording, stage "
-        "(`enrol` or `acquire`) and reason",
+        "table of [failures to enrol and to acquire](methods/rates.md#failures-and-decisions), "
+        "with recording, stage (`enrol` or `acquire`) and reason",
         value_type="TableSource | None",
     )
     groups: Any = option(
         INPUT_SECTION,
-        "[groups file](groups.md#the-groups-file) (YAML): which values form which groups, and what "
-        "to compare",
+        "[groups file](groups.md#the-groups-file) (YAML), which defines the values of each group "
+        "and what to compare",
         value_type="DocumentSource | None",
     )
     only: tuple[str, ...] = option(
         INPUT_SECTION,
-        "keep only trials in which both sides have this value: `grade=4`, "
+        "keep only trials in which both sides (or the named side) have this value: `grade=4`, "
         "`same:recording=different`, `enrol.channel=phone`. Several values of one attribute are "
         "alternatives",
         Texts,
@@ -151,10 +149,10 @@ class ReadOptions(CommandOptions):
     )
     columns: Mapping[str, str] | None = option(
         READING_SECTION,
-        "[columns by role](bring-your-data.md#columns-with-names): "
-        "`enrol=ref_file,test=com_file,score=sc,label=lab`; and words used in cells: "
-        "`accept=ja,reject=nein,failed=too short`, `nobody=guest` for ids that stand for "
-        "no speaker",
+        "[column of each role](bring-your-data.md#columns-with-names): "
+        "`enrol=ref_file,test=com_file,score=sc,label=lab`; also words used in cells: "
+        "`accept=ja,reject=nein,failed=too short`, and `nobody=guest` for ids that stand for no "
+        "speaker",
         NameMapping,
         metavar="ROLES",
         value_type="str",
@@ -168,8 +166,8 @@ class ReadOptions(CommandOptions):
         Text,
         metavar="COLUMN",
         default_text="the column that contains the ids. Columns called speaker or id take "
-        "precedence; unnamed columns come last. Required if several others fit "
-        "equally well",
+        "precedence; unnamed columns come last. Required if several other columns "
+        "fit equally well",
         is_recorded=False,
     )
     encoding: str | None = option(
@@ -177,7 +175,8 @@ class ReadOptions(CommandOptions):
         "[encoding](bring-your-data.md#encodings) of text files that are neither UTF-8 nor UTF-16: "
         "`cp1250`, `gbk` or any other that Python supports",
         Text,
-        default_text="guessed, with a warning, if only one reading is possible; otherwise refused",
+        default_text="guessed, with a warning, if only one reading is possible; otherwise, the "
+        "file is refused",
         is_recorded=False,
     )
     quotes: str | None = option(
@@ -192,11 +191,11 @@ class ReadOptions(CommandOptions):
     orientation: str | None = option(
         READING_SECTION,
         "`distance`: scores are distances and are negated; `similarity`: scores are similarities, "
-        "whatever their AUC",
+        "even with an AUC below 0.5",
         Direction,
         descriptions={
             "distance": "scores are distances: negate them",
-            "similarity": "scores are similarities, whatever their AUC",
+            "similarity": "scores are similarities, even with an AUC below 0.5",
         },
         is_recorded=False,
     )
@@ -223,9 +222,9 @@ class AuditOptions(ReadOptions):
     # how it was read is recorded with the searches
     gallery: Any = option(
         INPUT_SECTION,
-        "enrolled persons, which makes the audit one of "
-        "[identification](methods/identification.md): a table with a column `person`, and perhaps "
-        "`gallery` and `model`; or the persons themselves, `anna,ben`",
+        "for an audit of [identification](methods/identification.md), the enrolled persons: a "
+        "table with a column `person` and optional columns `gallery` and `model`, or a list such "
+        "as `anna,ben`",
         value_type="TableSource | Sequence[str] | None",
     )
     # docs/methods/rates.md#groups-of-trials
@@ -249,14 +248,15 @@ class AuditOptions(ReadOptions):
         Texts,
         metavar="POINT",
         command_name="operating-point",
-        default_text="`deployed` if available; `fpr=0.01`; and `fpr=0.001` with at least 30,000 "
-        "nontarget trials",
+        default_text="`deployed` (if available), `fpr=0.01`, and `fpr=0.001` (with at least "
+        "30,000 nontarget trials)",
         example="eer",
         is_common=True,
     )
     rank: int = option(
         MEASUREMENT_SECTION,
-        "with `--gallery`: a mated search is missed unless its person is among so many candidates",
+        "with `--gallery`: a mated search is missed unless its person is among this number of top "
+        "candidates",
         Number,
         1,
         is_whole=True,
@@ -267,20 +267,20 @@ class AuditOptions(ReadOptions):
     thresholds: Any = option(
         MEASUREMENT_SECTION,
         "[rule file](thresholds.md#the-rule-file) of `parivox thresholds`: decide each trial by "
-        "the threshold of its group, as operating point `deployed`",
+        "the threshold of its group; the operating point is `deployed`",
         is_recorded=False,
         value_type="DocumentSource | None",
     )
     cm: Any = option(
         MEASUREMENT_SECTION,
-        "scores of a [countermeasure](methods/costs.md#a-countermeasure-before-the-system) by "
-        "recording: trials that it rejects are rejected, whatever their score",
+        "scores of a [countermeasure](methods/costs.md#a-countermeasure-before-the-system), one "
+        "per recording; trials that the countermeasure rejects are rejected, whatever their score",
         is_recorded=False,
         value_type="TableSource | None",
     )
     cm_threshold: str | None = option(
         MEASUREMENT_SECTION,
-        "threshold of the countermeasure: a number, `bpcer=X`, `apcer=X` or `eer`, set on all "
+        "threshold of the countermeasure: a number; or `bpcer=X`, `apcer=X` or `eer`, set on all "
         "recordings",
         Text,
         metavar="POINT",
@@ -298,7 +298,7 @@ class AuditOptions(ReadOptions):
     cost: tuple[str, ...] = option(
         MEASUREMENT_SECTION,
         "detection cost: a [name](methods/costs.md#cost-models-in-use) such as `sre08`, or "
-        "`P_TARGET,C_MISS,C_FA`; `min-cdet` uses the first",
+        "`P_TARGET,C_MISS,C_FA`; `min-cdet` uses the first cost",
         Texts,
         ("voxsrc",),
         metavar="COST",
@@ -331,7 +331,7 @@ class AuditOptions(ReadOptions):
     reference: tuple[str, ...] = option(
         MEASUREMENT_SECTION,
         "reference that groups are compared with: `others` (all other groups combined), `pooled`, "
-        "`macro`, `geomean`, `best`, or a group; verdicts use the first",
+        "`macro`, `geomean`, `best`, or a group name; verdicts use the first reference",
         Texts,
         metavar="NAME",
         default_text="all five names; without intervals, all but `others`",
@@ -341,8 +341,8 @@ class AuditOptions(ReadOptions):
     # docs/methods/bias-measures.md#zeros
     zero: tuple[ZeroPolicy, ...] = option(
         MEASUREMENT_SECTION,
-        "treatment of [rates without errors](methods/bias-measures.md#zeros): `none`, `jeffreys`, "
-        "`nist`",
+        "treatment of [groups without errors](methods/bias-measures.md#zeros) in ratios and "
+        "logarithms: `none`, `jeffreys`, `nist`",
         Texts,
         ("none", "jeffreys"),
         metavar="POLICY",
@@ -352,7 +352,7 @@ class AuditOptions(ReadOptions):
     # docs/methods/bias-measures.md#meta-measures
     alpha: tuple[float, ...] = option(
         MEASUREMENT_SECTION,
-        "weights of FPR in measures that combine both error types (FDR, IR, GARBE): `0.5`, "
+        "weights of the FPR in measures that combine both error types (FDR, IR, GARBE): `0.5`, "
         "`0,0.5,1` or `0:1:0.05`",
         Weights,
         (0.5,),
@@ -381,8 +381,8 @@ class AuditOptions(ReadOptions):
     # docs/methods/uncertainty.md#why-speakers
     interval: str = option(
         UNCERTAINTY_SECTION,
-        "method for intervals of rates: `speakers` or `bootstrap`; `wilson`, `clopper-pearson` and "
-        "`jeffreys` treat trials as independent and serve comparison only",
+        "method for intervals of rates: `speakers` or `bootstrap`; for comparison only, `wilson`, "
+        "`clopper-pearson` or `jeffreys`, which treat trials as independent",
         Text,
         INTERVAL_METHODS[0],
         metavar="WAY",
@@ -409,7 +409,7 @@ class AuditOptions(ReadOptions):
     # docs/methods/uncertainty.md#intervals-from-replicates
     replicates: int = option(
         UNCERTAINTY_SECTION,
-        "replicates of the bootstrap over speakers and of noise floors, 50 to 100,000",
+        "number of replicates for the bootstrap over speakers and noise floors, 50 to 100,000",
         Number,
         1000,
         is_whole=True,
@@ -418,7 +418,7 @@ class AuditOptions(ReadOptions):
     )
     seed: int = option(
         UNCERTAINTY_SECTION,
-        "random seed of replicates: the same seed gives the same numbers",
+        "random seed of the replicates; the same seed gives the same numbers",
         Number,
         0,
         is_whole=True,
@@ -428,14 +428,14 @@ class AuditOptions(ReadOptions):
     # docs/methods/uncertainty.md#thresholds-set-on-the-audited-trials
     fixed_threshold: bool = option(
         UNCERTAINTY_SECTION,
-        "keep the thresholds that were set on the audited trials in every replicate, instead of "
-        "re-estimating them",
+        "keep the thresholds that were set on the audited trials, instead of re-estimating them "
+        "in every replicate",
         Flag,
         False,
     )
     bins: int = option(
         UNCERTAINTY_SECTION,
-        "number of score bins in replicates, or `exact`",
+        "number of score bins in replicates; `exact` for no bins",
         Number,
         1024,
         is_whole=True,
@@ -447,7 +447,7 @@ class AuditOptions(ReadOptions):
     primary: str | None = option(
         UNCERTAINTY_SECTION,
         "grouping whose verdicts are [confirmatory](uncertainty.md#one-question-or-many), such as "
-        "`gender` or `gender@fpr=0.01`; the report shows it first",
+        "`gender` or `gender@fpr=0.01`; the report shows this grouping first",
         Text,
         metavar="GROUPING",
         default_text="the first grouping at the first operating point",
@@ -456,7 +456,7 @@ class AuditOptions(ReadOptions):
     margin: float = option(
         UNCERTAINTY_SECTION,
         "[equivalence margin](read-a-report.md#verdicts): the largest ratio that counts as "
-        "equivalent; its reciprocal is the smallest",
+        "equivalent; the smallest is the reciprocal",
         Number,
         1.25,
         metavar="RATIO",
@@ -481,8 +481,8 @@ class AuditOptions(ReadOptions):
     # docs/methods/verdicts.md#attempts
     attempts: int | None = option(
         UNCERTAINTY_SECTION,
-        "number of attempts: report the share of speakers rejected in all, and of impostors "
-        "accepted in at least one",
+        "number of attempts per person; reports the share of speakers rejected in all attempts, "
+        "and of impostors accepted in at least one",
         Number,
         is_whole=True,
         low=1,
@@ -504,8 +504,8 @@ class AuditOptions(ReadOptions):
     # docs/methods/verdicts.md#standardised-rates
     standardise: tuple[str, ...] = option(
         UNCERTAINTY_SECTION,
-        "add rates [standardised](uncertainty.md#standardised-rates) over this attribute, with "
-        "equal weight per stratum: `same:gender`",
+        "add rates [standardised](uncertainty.md#standardised-rates) over this attribute, such as "
+        "`same:gender`, with equal weight per stratum",
         Texts,
         (),
         metavar="ATTRIBUTE",
@@ -521,7 +521,7 @@ class AuditOptions(ReadOptions):
     )
     speaker_ids: str = option(
         OUTPUT_SECTION,
-        "speaker ids in the audit and the report: `never`, or `offenders`, a table of each "
+        "speaker ids in the audit and the report: `never`, or `offenders` for a table of each "
         "group's speakers with the most errors",
         Text,
         NEVER,
@@ -538,8 +538,8 @@ class AuditOptions(ReadOptions):
     )
     trial_table: Any = option(
         OUTPUT_SECTION,
-        "write [every trial](output.md#the-table-of-trials) with its errors, groups and numbered "
-        "speakers to CSV or Parquet, for your own models",
+        "write [every trial](output.md#the-table-of-trials) with its errors, groups and speaker "
+        "numbers to CSV or Parquet, for your own models",
         value_type="str | os.PathLike[str] | None",
     )
     metrics: Mapping[str, Callable[..., Any]] | None = option(
@@ -564,17 +564,17 @@ class CountOptions(ReadOptions):
 
     step: Any = option(
         COUNTING_SECTION,
-        "width of the score bins. Required for several groupings with suppression, because "
-        "counts by exact score could be [joined](counts.md) across groupings",
+        "width of the score bins. Required if several groupings are counted with suppression, "
+        "because counts by exact score could be [joined](counts.md) across groupings",
         metavar="WIDTH",
-        default_text="each score is kept, without bins",
+        default_text="each score is counted, without bins",
         value_type="float | str | None",
         is_common=True,
     )
     thresholds: Any = option(
         COUNTING_SECTION,
-        "score at which to count: with `--step`, in addition to the bins; otherwise, only at "
-        "these scores",
+        "score at which to count trials: with `--step`, in addition to the bins; otherwise, at "
+        "these scores only",
         Unchecked,
         (),
         metavar="X",
@@ -584,7 +584,7 @@ class CountOptions(ReadOptions):
     )
     withhold: int = option(
         COUNTING_SECTION,
-        "suppress groups with fewer speakers than this; 0 suppresses none",
+        "suppress groups with fewer speakers than this number; 0 suppresses none",
         Number,
         5,
         is_whole=True,
@@ -595,8 +595,8 @@ class CountOptions(ReadOptions):
     )
     key: Any = option(
         COUNTING_SECTION,
-        "file with the secret of the [site](counts.md#sites-that-may-not-share-rows) for "
-        "pseudonyms of speakers. With a key, speaker counts are also written, from which audits "
+        "file with the secret of the [site](counts.md#sites-that-may-not-share-rows), used to "
+        "pseudonymise speakers. With a key, speaker counts are also written, from which audits "
         "compute uncertainty",
         default_text="score counts only",
         is_common=True,
@@ -611,13 +611,13 @@ class CountOptions(ReadOptions):
     )
     regroup: bool = option(
         COUNTING_SECTION,
-        "with `--key`: count trials again by other groups although groups were suppressed before",
+        "with `--key`: count trials again by other groups, even if groups were suppressed before",
         Flag,
         False,
     )
     blocks: int | None = option(
         COUNTING_SECTION,
-        "with `--key`: count by blocks of at least this many speakers instead of single speakers",
+        "with `--key`: count by blocks of at least this many speakers, not by single speakers",
         Number,
         is_whole=True,
         low=2,
@@ -635,8 +635,8 @@ class ProgressCommand(CommandOptions):
     quiet: bool = option(OUTPUT_SECTION, "show no progress on standard error", Flag, False)
     progress: str | None = option(
         OUTPUT_SECTION,
-        "`json`: write [progress for programs](#progress) to standard error, one JSON object per "
-        "line",
+        "`json`: write [machine-readable progress](#progress) to standard error, one JSON object "
+        "per line",
         Text,
         metavar="FORM",
         default_text="a progress line, updated in place; in a log, one line every ten seconds",
@@ -656,9 +656,9 @@ class ReportDetailsCommand(CommandOptions):
     )
     context: Any = option(
         OUTPUT_SECTION,
-        "[audit context](report.md#audit-context) (YAML): [labels](report.md#labels) of "
-        "groups, systems and operating points; for the report also purpose, population, and who "
-        "chose the threshold, the groups and the margin",
+        "[audit context](report.md#audit-context) (YAML): [labels](report.md#labels) of groups, "
+        "systems and operating points; for the report, also purpose, population, and who chose "
+        "the threshold, the groups and the margin",
         default_text='"not supplied" is shown',
     )
 
@@ -701,7 +701,7 @@ class AuditCommand(CommandOptions):
     fail_on: tuple[str, ...] = option(
         OUTPUT_SECTION,
         "findings that set exit code 1: `not-met` or `inconclusive` for limits, `worse` for "
-        "groups; for several, `not-met,inconclusive`. For more conditions, use a [gate](gate.md)",
+        "groups; separate several by commas. For more conditions, use a [gate](gate.md)",
         Texts,
         (),
         metavar="FINDINGS",
@@ -767,40 +767,40 @@ class ReportCommand(CommandOptions):
 
     audit: Any = option(
         OUTPUT_SECTION,
-        "folder of a saved audit (written with --out)",
+        "folder of a saved audit (written with `--out`)",
         metavar="AUDIT",
         positional_count="1",
     )
     out: Any = option(
         OUTPUT_SECTION,
-        "write the report (`.html`), tables (`.md`, `.tex`, `.xlsx`) or numbers (`.json`, `.yaml`) "
-        "to this file; an earlier report is replaced",
+        "write the report (`.html`), tables (`.md`, `.tex`, `.xlsx`) or numbers (`.json`, "
+        "`.yaml`) to this file; an earlier report is replaced, any other file is refused",
     )
     format: str | None = option(
         OUTPUT_SECTION,
         "tables as `markdown`, `latex` or `xlsx`; numbers as flat `metrics` (JSON) or as the "
-        "`model-index` of a model card (YAML). All but `xlsx` go to standard output without "
-        "`--out`. Default: by the extension of `--out`",
+        "`model-index` of a model card (YAML). Without `--out`, all formats but `xlsx` go to "
+        "standard output. Default: by the extension of `--out`",
         Text,
         metavar="KIND",
     )
     table: str | None = option(
         OUTPUT_SECTION,
-        "only this table, as Markdown or LaTeX: `rates` (both error rates of each group, systems "
-        "side by side), `groups` (each group of one system with counts, ratio and adjusted p), "
-        "`measures`, `crosstabs` or `thresholds`; for several, `rates,measures`",
+        "write only this table, as Markdown or LaTeX: `rates` (both error rates of each group, "
+        "systems side by side), `groups` (each group of one system with counts, ratio and "
+        "adjusted p), `measures`, `crosstabs` or `thresholds`; separate several by commas",
         Text,
         metavar="NAMES",
     )
     figures: Any = option(
         OUTPUT_SECTION,
-        "write every figure as a separate file, in column width on white, and `index.md`, which "
-        "explains each figure",
+        "write each figure to a file in this folder, in column width on white, and `index.md`, "
+        "which explains the figures",
         metavar="FOLDER",
     )
     formats: str | None = option(
         OUTPUT_SECTION,
-        "formats of the figures: `svg` (default), `png`, `pdf`, or several: `svg,pdf`",
+        "formats of the figures: `svg` (default), `png` or `pdf`; separate several by commas",
         Text,
         metavar="KINDS",
     )
@@ -814,22 +814,28 @@ class ShowCommand(CommandOptions):
     audit: Any = option_like(ReportCommand, "audit", section=DISPLAY_SECTION)
     group: Any = option(
         DISPLAY_SECTION,
-        "groups to show at every operating point, with both error types, for example `f`; "
-        "without groups, show the summary",
+        "groups to show at every operating point, with both error types, for example `f`; if "
+        "omitted, the summary is shown",
         metavar="GROUP",
         positional_count="*",
     )
     by: str | None = option(
-        DISPLAY_SECTION, "show only this grouping: `gender+nationality`", Text, metavar="GROUPING"
+        DISPLAY_SECTION,
+        "show only this grouping: `gender+nationality`",
+        Text,
+        metavar="GROUPING",
     )
-    system: str | None = option(DISPLAY_SECTION, "show only this system: `V2`, or `V2@H`", Text)
+    system: str | None = option(DISPLAY_SECTION, "show only this system: `V2` or `V2@H`", Text)
     operating_point: str | None = option(
-        DISPLAY_SECTION, "show only this operating point: `fpr=0.001`", Text, metavar="POINT"
+        DISPLAY_SECTION,
+        "show only this operating point: `fpr=0.001`",
+        Text,
+        metavar="POINT",
     )
     context: Any = option_like(ReportDetailsCommand, "context", section=DISPLAY_SECTION)
     notes: bool = option(
         DISPLAY_SECTION,
-        "show the reasons and notes of all tables in words, instead of the summary",
+        "instead of the summary, show the reasons and notes of all tables in words",
         Flag,
         False,
     )

@@ -46,15 +46,15 @@ class HeldOutOptions(ReadOptions):
     )
     normalised: Any = option(
         FITTING_SECTION,
-        "the same trials with scores normalised without labels (AS-norm, quality): also evaluate "
-        "a common threshold or calibrator on these scores",
+        "the same trials with scores normalised without labels (by AS-norm or quality); a common "
+        "threshold or calibrator is also evaluated on these scores",
         is_common=True,
         value_type="TableSource | None",
     )
     # docs/methods/gates.md#cross-fitting
     folds: int = option(
         UNCERTAINTY_SECTION,
-        "number of folds of speakers; each speaker is evaluated with a fit on the other folds. "
+        "number of folds of speakers; each speaker is evaluated with a fit to the other folds. "
         "Fewer folds are faster and give wider intervals",
         Number,
         10,
@@ -83,9 +83,9 @@ class ThresholdOptions(HeldOutOptions):
     # docs/methods/gates.md#aims
     aim: str = option(
         FITTING_SECTION,
-        "aim of a threshold: `fpr=X`, `fnr=X`, `min-cdet`, `min-cdet:COST`; for a common threshold "
-        "also `max-fpr=X` (largest FPR of any group) and `least-worst` (minimises the largest "
-        "cost of any group)",
+        "aim of a threshold: `fpr=X`, `fnr=X`, `min-cdet` or `min-cdet:COST`; for a common "
+        "threshold, also `max-fpr=X` (largest FPR of any group) or `least-worst` (minimises the "
+        "largest cost of any group)",
         Text,
         "fpr=0.01",
         metavar="AIM",
@@ -119,16 +119,16 @@ class CalibrateOptions(HeldOutOptions):
         AuditOptions,
         "llr",
         section=FITTING_SECTION,
-        description="scores are already natural-log likelihood ratios, to be evaluated both as "
-        "given and after calibration",
+        description="scores are natural-log likelihood ratios; evaluate them both as given and "
+        "after calibration",
     )
     llr_base: int | None = option_like(
         AuditOptions,
         "llr_base",
         section=FITTING_SECTION,
-        description="scores are already log-likelihood ratios [to this "
-        "base](methods/costs.md#logarithms), 10 or 2, to be evaluated both as given "
-        "and after calibration",
+        description="scores are log-likelihood ratios [to this "
+        "base](methods/costs.md#logarithms), 10 or 2; evaluate them both as given and "
+        "after calibration",
     )
 
 
@@ -172,8 +172,8 @@ class CalibrateCommand(_MitigationCommand):
 
     apply: Any = option(
         FITTING_SECTION,
-        "[calibrator](calibration.md#the-calibrator-file) to apply: write every row to `--out` "
-        "with its score as a log-likelihood ratio, without an evaluation",
+        "[calibrator](calibration.md#the-calibrator-file) to apply: write every row to `--out`, "
+        "with its score as a log-likelihood ratio; nothing is evaluated",
         is_common=True,
     )
     out: Any = option(

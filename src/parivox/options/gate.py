@@ -18,7 +18,10 @@ class GateCommand(CommandOptions):
     audit: Any = option_like(
         ReportCommand, "audit", section=COMPARISON_SECTION, positional_count="?"
     )
-    policy: Any = option(COMPARISON_SECTION, "[policy](gate.md#what-a-policy-says) (YAML) to check")
+    policy: Any = option(
+        COMPARISON_SECTION,
+        "[policy](gate.md#what-a-policy-says) (YAML) whose conditions to check",
+    )
     baseline: Any = option(
         COMPARISON_SECTION,
         "saved audit of the previous release, for conditions with `than: baseline`",

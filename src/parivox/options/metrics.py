@@ -48,13 +48,13 @@ class MetricOptions(CommandOptions):
     )
     target: Any = option(
         INPUT_SECTION,
-        "scores of target trials, one per line, instead of SCORES",
+        "file of target scores, one per line, instead of SCORES",
         is_common=True,
         value_type="ArrayLike | FilePath | None",
     )
     nontarget: Any = option(
         INPUT_SECTION,
-        "scores of nontarget trials, one per line, instead of SCORES",
+        "file of nontarget scores, one per line, instead of SCORES",
         is_common=True,
         value_type="ArrayLike | FilePath | None",
     )
@@ -70,7 +70,7 @@ class MetricOptions(CommandOptions):
     cost: tuple[str, ...] = option_like(AuditOptions, "cost")
     llr: bool = option_like(AuditOptions, "llr")
     distance: bool = option(
-        READING_SECTION, "scores are distances, lower for more similar voices", Flag, False
+        READING_SECTION, "scores are distances: lower means more similar voices", Flag, False
     )
     columns: Mapping[str, str] | None = option_like(ReadOptions, "columns", section=READING_SECTION)
     encoding: str | None = option_like(ReadOptions, "encoding", section=READING_SECTION)

@@ -40,9 +40,8 @@ class MonitorOptions(ReadOptions):
     )
     key: Any = option(
         MONITORING_SECTION,
-        "file with the secret from which the pseudonyms of speakers are computed; the state "
-        "contains no other ids. It can be the key of "
-        "[`count`](counts.md#sites-that-may-not-share-rows)",
+        "file with the secret from which pseudonyms of speakers are computed; the state contains "
+        "no other ids. You can use the key of [`count`](counts.md#sites-that-may-not-share-rows)",
         is_common=True,
         value_type="str | os.PathLike[str] | None",
     )
@@ -55,7 +54,7 @@ class MonitorOptions(ReadOptions):
     )
     day: str | None = option(
         MONITORING_SECTION,
-        "day of these trials, such as `2026-11-22`",
+        "date of these trials, such as `2026-11-22`",
         Text,
         metavar="DATE",
         default_text="the date in the file name",
@@ -63,7 +62,7 @@ class MonitorOptions(ReadOptions):
     )
     new: bool = option(
         MONITORING_SECTION,
-        "begin a stream: create the state, with this day as the first",
+        "begin a stream: create the state file, with this day as the first",
         Flag,
         False,
         is_common=True,
@@ -85,14 +84,14 @@ class MonitorOptions(ReadOptions):
         MONITORING_SECTION,
         "saved audit whose group rates are the reference",
         metavar="AUDIT",
-        default_text="all earlier days of the same stream; compared from the fifth week on",
+        default_text="all earlier days of the same stream, from the fifth week on",
         is_common=True,
         value_type="str | os.PathLike[str] | None",
     )
     # docs/methods/monitoring.md#every-day
     alpha: float = option(
         UNCERTAINTY_SECTION,
-        "probability of any false alarm, however often you check",
+        "maximum probability of any false alarm, however often you check",
         Number,
         0.05,
         metavar="CHANCE",
@@ -125,7 +124,7 @@ class MonitorOptions(ReadOptions):
     impostors: float = option(
         UNCERTAINTY_SECTION,
         "share of calls that may come from impostors [although labelled "
-        "genuine](monitor.md#labels): errors that impostors may explain raise no alarm",
+        "genuine](monitor.md#labels); errors that these calls may explain raise no alarm",
         Number,
         0.0,
         metavar="SHARE",
@@ -148,7 +147,7 @@ class MonitorCommand(CommandOptions):
 
     scores: Any = option(
         INPUT_SECTION,
-        "trials of one day with their decisions; if omitted, show the current state",
+        "trials of one day with their decisions; if omitted, the current state is shown",
         metavar="TRIALS",
         positional_count="?",
     )
@@ -156,4 +155,6 @@ class MonitorCommand(CommandOptions):
         OUTPUT_SECTION, "write the monitoring report (HTML)", metavar="PAGE", is_common=True
     )
     json: bool = option(OUTPUT_SECTION, "print every number as JSON", Flag, False)
-    example: bool = option(OUTPUT_SECTION, "print an example file of one day", Flag, False)
+    example: bool = option(
+        OUTPUT_SECTION, "print an example file with one day's trials", Flag, False
+    )

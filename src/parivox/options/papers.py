@@ -45,7 +45,10 @@ class PapersRunCommand(CommandOptions):
     )
     figure: str | None = option(SELECTION_SECTION, "number of a figure", Text, metavar="N")
     claim: str | None = option(
-        SELECTION_SECTION, "number of a section with a claim: `5.1`", Text, metavar="N"
+        SELECTION_SECTION,
+        "number of the section that makes a claim, such as `5.1`",
+        Text,
+        metavar="N",
     )
     data: Any = option(
         SELECTION_SECTION,
@@ -55,6 +58,6 @@ class PapersRunCommand(CommandOptions):
     )
     out: Any = option(
         OUTPUT_SECTION,
-        "write charts (SVG, PNG), figures (CSV) and claims (Markdown) to this folder",
+        "write charts (SVG, PNG), numbers (CSV) and claims (Markdown) to this folder",
         metavar="DIR",
     )

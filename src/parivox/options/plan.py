@@ -124,7 +124,7 @@ class PlanOptions(CommandOptions):
     )
     icc: Mapping[str, float] = option(
         ASSUMPTIONS_SECTION,
-        "correlation of two trials that share a speaker, such as `fnr=0.1`",
+        "correlation between trials that share a speaker, such as `fnr=0.1`",
         Rates,
         metavar="METRIC=X",
         default_text="from the pilot",
@@ -173,7 +173,8 @@ class PlanCommand(CommandOptions):
         ASSUMPTIONS_SECTION,
         "folder of a saved audit with intervals",
         metavar="DIR",
-        default_text="none; give `--rate`, `--icc` and `--trials-per-speaker`, for two groups",
+        default_text="none; give `--rate`, `--icc` and `--trials-per-speaker` to plan for two "
+        "groups",
     )
     json: bool = option(OUTPUT_SECTION, "print the plan as JSON", Flag, False)
     verbose: bool = option(

@@ -31,14 +31,15 @@ class SystemOptions(CommandOptions):
     """How a system is loaded."""
 
     weights: Any = option(
-        SYSTEM_SECTION, "file with the weights of the system, if they are not part of its name"
+        SYSTEM_SECTION,
+        "file with the weights of the system, unless the system is given as `NAME:CHECKPOINT`",
     )
     frontend: str | None = option(
         SYSTEM_SECTION, "front end that turns audio into the input of the system: `kaldi80`", Text
     )
     sample_rate: int | None = option(
         SYSTEM_SECTION,
-        "sample rate of a function or waveform input",
+        "sample rate of the waveforms that the system takes",
         Number,
         metavar="HZ",
         **_COUNT_BOUNDS,
@@ -54,8 +55,8 @@ class EmbedOptions(CommandOptions):
         ListOptions,
         "columns",
         section=RECORDINGS_SECTION,
-        description="columns of a table by role, such as `speaker=talker,file=wav`; for a folder, "
-        "the level of the path, such as `speaker=2`",
+        description="column of each role, such as `speaker=talker,file=wav`; for a folder, the "
+        "level of the path, such as `speaker=2`",
         mapping_form="from role to column; give one, for example {'speaker': 'talker'}",
         example="speaker=talker,file=wav",
     )
@@ -69,7 +70,7 @@ class EmbedOptions(CommandOptions):
     )
     longest_seconds: float = option(
         RECORDINGS_SECTION,
-        "do not read recordings longer than this",
+        "maximum duration; longer recordings are not read",
         Number,
         3600.0,
         metavar="SECONDS",
@@ -97,8 +98,8 @@ class EmbedOptions(CommandOptions):
     batch: int = option(PROCESSING_SECTION, "recordings per batch", Number, 64, **_COUNT_BOUNDS)
     ray: str | None = option(
         PROCESSING_SECTION,
-        "use a [Ray cluster](scale.md#ray), given as `HOST:PORT`; without a value, the cluster of "
-        "`RAY_ADDRESS` or this machine",
+        "use the [Ray cluster](scale.md#ray) at `HOST:PORT`; without a value, the cluster of "
+        "`RAY_ADDRESS`, if set, or this machine",
         Text,
         metavar="ADDRESS",
         implied_text="auto",
@@ -132,7 +133,9 @@ class EmbedCommand(CommandOptions):
         metavar="DIR",
     )
     check: Any = option(
-        OUTPUT_SECTION, "check that this folder is complete and unchanged", metavar="DIR"
+        OUTPUT_SECTION,
+        "check that the embeddings in this folder are complete and unchanged",
+        metavar="DIR",
     )
 
 
@@ -173,8 +176,8 @@ class ScoreFileOptions(CommandOptions):
     )
     models: Any = option(
         FILES_SECTION,
-        "model table with the [recordings of each "
-        "model](recordings.md#models-of-several-recordings)",
+        "model table, which lists the [recordings of each "
+        "enrolment](recordings.md#models-of-several-recordings)",
         default_text="each enrolment is one recording",
         is_common=True,
         value_type="TableSource | None",
@@ -199,41 +202,41 @@ class ScoreOptions(CommandOptions):
 
     embeddings: Any = option(
         FILES_SECTION,
-        "folder of `parivox embed`, or embedding file: npy, npz, Parquet, ark, scp",
+        "folder written by `parivox embed`, or embedding file: npy, npz, Parquet, ark or scp",
         metavar="DIR",
         is_common=True,
         value_type="str | Path | Vectors",
     )
     scoring: str | None = option(
         SCORING_SECTION,
-        "comparison of two embeddings: `cosine`, `dot`, `euclidean`, `crops-euclidean`, "
+        "method that scores two embeddings: `cosine`, `dot`, `euclidean`, `crops-euclidean` or "
         "`ecapa-published`",
         Text,
         default_text="the scoring of the system",
     )
     models_by: str | None = option(
         SCORING_SECTION,
-        "average the `embeddings` of a model's recordings (default where possible) or their "
-        "`scores`",
+        "for models of several recordings: average the `embeddings` (default where possible) or "
+        "the `scores`",
         Text,
         metavar="WHAT",
     )
     subtract_mean: Any = option(
         SCORING_SECTION,
-        "first subtract the mean embedding of this cohort",
+        "subtract the mean embedding of this cohort before scoring",
         metavar="COHORT",
         value_type="str | Path | None",
     )
     as_norm: Any = option(
         SCORING_SECTION,
-        "AS-norm with the nearest speakers of this cohort: ids or embeddings",
+        "AS-norm with the nearest speakers of this cohort, given by ids or embeddings",
         metavar="COHORT",
         value_type="str | Path | None",
         is_common=True,
     )
     top: int | None = option(
         SCORING_SECTION,
-        "number of nearest cohort speakers",
+        "number of nearest cohort speakers for AS-norm",
         Number,
         default_text="300",
         **_COUNT_BOUNDS,
@@ -247,7 +250,7 @@ class ScoreOptions(CommandOptions):
     )
     speakers: Any = option(
         SCORING_SECTION,
-        "speaker table: the groups of the cohort and, with `--counts`, of all pairs",
+        "speaker table with the groups of the cohort and, with `--counts`, of all pairs",
         is_common=True,
         value_type="SpeakerSource | None",
     )
@@ -283,14 +286,14 @@ class AllPairsOptions(CommandOptions):
         AuditOptions,
         "operating_points",
         section=COUNTING_SECTION,
-        description="operating points of the planned audit, as in `audit`",
+        description="operating points of the planned audit, given as for `audit`",
         default_text="the defaults of an audit",
         is_common=False,
     )
     across_recordings: bool = option(
         COUNTING_SECTION,
-        "leave out pairs of one speaker from the same recording, which a column (`recording`, "
-        "`video`, `session` or `call`) or the file's folder identifies",
+        "leave out pairs within one recording; a column (`recording`, `video`, `session` or "
+        "`call`) or the file's folder identifies the recording",
         Flag,
         False,
     )
@@ -347,8 +350,8 @@ class ScoreCommand(CommandOptions):
     )
     counts: bool = option(
         COUNTING_SECTION,
-        "write score counts and speaker counts, which an audit reads, instead of rows; requires "
-        "`--all-pairs`",
+        "instead of rows, write score counts and speaker counts, which an audit can read; "
+        "requires `--all-pairs`",
         Flag,
         False,
         is_common=True,
@@ -356,7 +359,7 @@ class ScoreCommand(CommandOptions):
     system: str | None = option(
         VERIFICATION_SECTION,
         "[system that compares recordings itself](recordings.md#systems-that-compare-themselves): "
-        "`package.module:name`, or an entry point",
+        "`package.module:name`, or an entry point name",
         Text,
         is_common=True,
     )

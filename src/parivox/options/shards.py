@@ -33,8 +33,8 @@ class ShardsPlanCommand(CommandOptions):
     )
     shards: int = option(
         SHARDS_SECTION,
-        "number of shards, with about equal numbers of rows; long files are split, and short "
-        "files are combined",
+        "number of shards, each with about the same number of rows; long files are split, and "
+        "short files are combined",
         Number,
         32,
         is_whole=True,
@@ -58,7 +58,7 @@ class ShardsRunCommand(CommandOptions):
     )
     workers: int = option(
         SHARDS_SECTION,
-        "number of processes at a time",
+        "number of simultaneous processes",
         Number,
         1,
         is_whole=True,

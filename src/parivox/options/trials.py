@@ -80,9 +80,9 @@ class ListOptions(CommandOptions):
     )
     utterances: Any = option(
         LIST_SECTION,
-        "utterance table: speakers, recordings (a column `recording`, `video`, `session` or "
-        "`call`; otherwise the folder of the file) and any attributes; or a pattern of ids such as "
-        "`{speaker}-**`, which may be repeated as in `parivox audit`",
+        "utterance table with speakers, recordings (a column `recording`, `video`, `session` or "
+        "`call`; otherwise the folder of the file) and any attributes; or a pattern of ids such "
+        "as `{speaker}-**`, if needed one per side as for `parivox audit`",
         is_repeatable=True,
         parser=one_or_several,
         value_type="UtteranceSource | None",
@@ -91,7 +91,7 @@ class ListOptions(CommandOptions):
         ReadOptions,
         "columns",
         section=LIST_SECTION,
-        description="[columns by role](bring-your-data.md#columns-with-names): "
+        description="[column of each role](bring-your-data.md#columns-with-names): "
         "`enrol=ref_file,test=com_file,label=lab`",
     )
     id: str | None = option_like(ReadOptions, "id", section=LIST_SECTION, default_text="")
@@ -107,7 +107,8 @@ class GradedOptions(ListOptions):
     # docs/methods/planning.md#grades
     grade_by: tuple[str, ...] | None = option(
         CHECK_SECTION,
-        "attributes that make a trial difficult, the most important first: `gender,nationality`",
+        "attributes that make a nontarget trial difficult if shared by both sides, most important "
+        "first: `gender,nationality`",
         Texts,
         metavar="ATTRIBUTES",
         default_text="gender and nationality, where known",
@@ -158,13 +159,13 @@ class CheckOptions(DescribeOptions):
     )
     development: Any = option(
         CHECK_SECTION,
-        "development list: report its overlap with this list",
+        "development list, whose overlap with the checked list is reported",
         metavar="LIST",
         value_type="TableSource | None",
     )
     pilot: Any = option(
         CHECK_SECTION,
-        "saved audit with intervals: show the differences that the list can detect",
+        "saved audit with intervals, used to compute the differences that the list can detect",
         metavar="DIR",
         value_type="PilotPlan | None",
     )
@@ -240,7 +241,9 @@ class ConvertOptions(ListOptions):
         choices=LIST_FORMATS,
         is_required=True,
     )
-    out: Any = option(OUTPUT_SECTION, "write the list to this new file", is_required=True)
+    out: Any = option(
+        OUTPUT_SECTION, "write the list to this file, which must be new", is_required=True
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -313,7 +316,7 @@ class RebuildCommand(CommandOptions):
 
     manifest: Any = option(
         BUILDING_SECTION,
-        "build the lists of this manifest again",
+        "rebuild the lists of this manifest",
         metavar="MANIFEST",
         command_name="from",
     )
@@ -338,7 +341,7 @@ class InclusiveOptions(BuildOptions):
     )
     grade_by: tuple[str, ...] | None = option(
         SAMPLING_SECTION,
-        "attributes that make a pair difficult",
+        "attributes that make a nontarget pair difficult if shared by both sides",
         Texts,
         metavar="ATTRIBUTES",
         default_text="the attributes of --by",
@@ -347,7 +350,7 @@ class InclusiveOptions(BuildOptions):
     )
     target_grades: Any = option(
         SAMPLING_SECTION,
-        "grades of target pairs, within one recording (1) or across two (3): `3`, `1` or `1,3`",
+        "grades of target pairs: `1` (within one recording), `3` (across two recordings) or `1,3`",
         Unchecked,
         (3,),
         metavar="GRADES",
@@ -355,7 +358,7 @@ class InclusiveOptions(BuildOptions):
     )
     mix: Any = option(
         SAMPLING_SECTION,
-        "shares of difficulty grades of nontarget pairs, exact for each speaker: "
+        "shares of the difficulty grades of nontarget pairs, the same for each speaker: "
         "`cat4=0.75,cat3=0.25`",
         metavar="SHARES",
         default_text="only the hardest grade",
@@ -372,7 +375,7 @@ class InclusiveOptions(BuildOptions):
     )
     compat: str | None = option(
         SAMPLING_SECTION,
-        "`hutiri2022`: use the rules of the listing in [paper 002](references.md#paper-002)",
+        "`hutiri2022`: follow the listing of the algorithm in [paper 002](references.md#paper-002)",
         Text,
         metavar="PAPER",
         choices=("hutiri2022",),
@@ -431,14 +434,14 @@ class CrossOptions(BuildOptions):
 
     trials: int | None = option(
         SAMPLING_SECTION,
-        "total number of nontarget trials, divided among the pairs of groups. One of this "
-        "option, `--per-cell` and `--complete` is required",
+        "total number of nontarget trials, divided among the pairs of groups. Give one of "
+        "`--trials`, `--per-cell` and `--complete`",
         Number,
         **_COUNT_BOUNDS,
     )
     per_cell: int | None = option(
         SAMPLING_SECTION,
-        "number of nontarget trials of each pair of groups",
+        "number of nontarget trials for each pair of groups",
         Number,
         **_COUNT_BOUNDS,
     )
@@ -478,7 +481,7 @@ class VariantsOptions(ListOptions):
     # docs/methods/planning.md#variation-over-draws
     per_speaker: Any = option(
         SAMPLING_SECTION,
-        "number of pairs of each class per speaker, such as `25,50,75`",
+        "numbers of pairs per speaker, both target and nontarget, such as `25,50,75`",
         Unchecked,
         (25, 50, 75),
         metavar="N,...",
@@ -499,13 +502,13 @@ class VariantsOptions(ListOptions):
     )
     replicates: int = option(
         SAMPLING_SECTION,
-        "bootstrap replicates over speakers for each list",
+        "number of bootstrap replicates over speakers for each list",
         Number,
         200,
         **_COUNT_FROM_TWO,
     )
     cost: str = option(
-        SAMPLING_SECTION, "cost model of the minimum cost", Text, "voxsrc", metavar="COST"
+        SAMPLING_SECTION, "cost model for the minimum cost", Text, "voxsrc", metavar="COST"
     )
 
 
@@ -522,7 +525,8 @@ class VariantsCommand(CommandOptions):
         positional_count="1",
     )
     chart: Any = option(
-        OUTPUT_SECTION, "write a chart of both spreads: SVG, PNG, PDF, HTML or JSON"
+        OUTPUT_SECTION,
+        "write a chart of variation over lists and over speakers: SVG, PNG, PDF, HTML or JSON",
     )
     dets: Any = option(
         OUTPUT_SECTION,

@@ -25,31 +25,34 @@ class OtherAuditOptions(TypedDict, total=False):
     """Options of `audit` that its signature does not name."""
 
     models: TableSource | None
-    """model table: one row per recording, with the model, its speaker and the recording, for
-    enrolments made of several recordings"""
+    """model table, for enrolments made of several recordings: each row names a model, its speaker
+    and one of its recordings"""
     failures: TableSource | None
-    """table of failures to enrol and to acquire: recording, stage (enrol or acquire) and reason"""
+    """table of failures to enrol and to acquire, with recording, stage (enrol or acquire) and
+    reason"""
     only: Sequence[str] | str
-    """keep only trials in which both sides have this value: grade=4, same:recording=different,
-    enrol.channel=phone. Several values of one attribute are alternatives"""
+    """keep only trials in which both sides (or the named side) have this value: grade=4,
+    same:recording=different, enrol.channel=phone. Several values of one attribute are
+    alternatives"""
     scores_format: str | None
     """format of the scores (default: detected from the content)"""
     columns: Mapping[str, str] | None
-    """columns by role: enrol=ref_file,test=com_file,score=sc,label=lab; and words used in cells:
-    accept=ja,reject=nein,failed=too short, nobody=guest for ids that stand for no speaker"""
+    """column of each role: enrol=ref_file,test=com_file,score=sc,label=lab; also words used in
+    cells: accept=ja,reject=nein,failed=too short, and nobody=guest for ids that stand for no
+    speaker"""
     id: str | None
     """id column of the speaker table (default: the column that contains the ids. Columns called
-    speaker or id take precedence; unnamed columns come last. Required if several others fit equally
-    well)"""
+    speaker or id take precedence; unnamed columns come last. Required if several other columns fit
+    equally well)"""
     encoding: str | None
     """encoding of text files that are neither UTF-8 nor UTF-16: cp1250, gbk or any other that
-    Python supports (default: guessed, with a warning, if only one reading is possible; otherwise
-    refused)"""
+    Python supports (default: guessed, with a warning, if only one reading is possible; otherwise,
+    the file is refused)"""
     quotes: str | None
     """none: quotes in text tables are ordinary characters and do not enclose cells"""
     orientation: str | None
-    """distance: scores are distances and are negated; similarity: scores are similarities, whatever
-    their AUC"""
+    """distance: scores are distances and are negated; similarity: scores are similarities, even
+    with an AUC below 0.5"""
     conflicts: str
     """treatment of contradictory rows: error refuses them, exclude leaves them out (default:
     error)"""
@@ -57,26 +60,27 @@ class OtherAuditOptions(TypedDict, total=False):
     """function called with the progress of each stage, when the stage begins and ends and at most
     four times a second in between; print shows it"""
     gallery: TableSource | Sequence[str] | None
-    """enrolled persons, which makes the audit one of identification: a table with a column person,
-    and perhaps gallery and model; or the persons themselves, anna,ben"""
+    """for an audit of identification, the enrolled persons: a table with a column person and
+    optional columns gallery and model, or a list such as anna,ben"""
     allocate: Sequence[str] | str | None
     """allocation, the rule that assigns nontarget trials to groups: both, enrol, test, either
     (default: both; enrol if nontarget trials have no test speaker)"""
     rank: int
-    """with --gallery: a mated search is missed unless its person is among so many candidates
-    (default: 1)"""
+    """with --gallery: a mated search is missed unless its person is among this number of top
+    candidates (default: 1)"""
     thresholds: DocumentSource | None
-    """rule file of parivox thresholds: decide each trial by the threshold of its group, as
-    operating point deployed"""
+    """rule file of parivox thresholds: decide each trial by the threshold of its group; the
+    operating point is deployed"""
     cm: TableSource | None
-    """scores of a countermeasure by recording: trials that it rejects are rejected, whatever their
-    score"""
+    """scores of a countermeasure, one per recording; trials that the countermeasure rejects are
+    rejected, whatever their score"""
     cm_threshold: str | None
-    """threshold of the countermeasure: a number, bpcer=X, apcer=X or eer, set on all recordings"""
+    """threshold of the countermeasure: a number; or bpcer=X, apcer=X or eer, set on all
+    recordings"""
     threshold_from: ScoreSource | None
     """development scores on which the thresholds are set (default: all trials of the system)"""
     cost: Sequence[str] | str
-    """detection cost: a name such as sre08, or P_TARGET,C_MISS,C_FA; min-cdet uses the first
+    """detection cost: a name such as sre08, or P_TARGET,C_MISS,C_FA; min-cdet uses the first cost
     (default: voxsrc)"""
     eer: Sequence[str] | str
     """definition of the EER: linear, nearest_max, nearest_mean, clova, speechbrain, kaldi,
@@ -86,13 +90,14 @@ class OtherAuditOptions(TypedDict, total=False):
     conservative, nearest, interp (default: conservative)"""
     reference: Sequence[str] | str | None
     """reference that groups are compared with: others (all other groups combined), pooled, macro,
-    geomean, best, or a group; verdicts use the first (default: all five names; without intervals,
-    all but others)"""
+    geomean, best, or a group name; verdicts use the first reference (default: all five names;
+    without intervals, all but others)"""
     zero: Sequence[str] | str
-    """treatment of rates without errors: none, jeffreys, nist (default: none, jeffreys)"""
+    """treatment of groups without errors in ratios and logarithms: none, jeffreys, nist (default:
+    none, jeffreys)"""
     alpha: Sequence[float | str] | float | str
-    """weights of FPR in measures that combine both error types (FDR, IR, GARBE): 0.5, 0,0.5,1 or
-    0:1:0.05 (default: 0.5)"""
+    """weights of the FPR in measures that combine both error types (FDR, IR, GARBE): 0.5, 0,0.5,1
+    or 0:1:0.05 (default: 0.5)"""
     sweep: str | None
     """compute meta-measures over a grid of operating points: fpr=0.001:0.1:log100"""
     llr: bool
@@ -101,47 +106,48 @@ class OtherAuditOptions(TypedDict, total=False):
     """scores are log-likelihood ratios to this base: 10 or 2; thresholds keep the units of the
     scores (default: natural logarithms)"""
     interval: str
-    """method for intervals of rates: speakers or bootstrap; wilson, clopper-pearson and jeffreys
-    treat trials as independent and serve comparison only (default: speakers)"""
+    """method for intervals of rates: speakers or bootstrap; for comparison only, wilson,
+    clopper-pearson or jeffreys, which treat trials as independent (default: speakers)"""
     pooled_floor: bool
     """widen FNR intervals of groups with few speakers if other groups show larger variation between
     speakers"""
     confidence: float
     """confidence level of intervals and verdicts, 0.5 to 0.999 (default: 0.95)"""
     replicates: int
-    """replicates of the bootstrap over speakers and of noise floors, 50 to 100,000 (default:
-    1000)"""
+    """number of replicates for the bootstrap over speakers and noise floors, 50 to 100,000
+    (default: 1000)"""
     seed: int
-    """random seed of replicates: the same seed gives the same numbers (default: 0)"""
+    """random seed of the replicates; the same seed gives the same numbers (default: 0)"""
     fixed_threshold: bool
-    """keep the thresholds that were set on the audited trials in every replicate, instead of
-    re-estimating them"""
+    """keep the thresholds that were set on the audited trials, instead of re-estimating them in
+    every replicate"""
     bins: int | str
-    """number of score bins in replicates, or exact (default: 1024)"""
+    """number of score bins in replicates; exact for no bins (default: 1024)"""
     primary: str | None
     """grouping whose verdicts are confirmatory, such as gender or gender@fpr=0.01; the report shows
-    it first (default: the first grouping at the first operating point)"""
+    this grouping first (default: the first grouping at the first operating point)"""
     margin: float
-    """equivalence margin: the largest ratio that counts as equivalent; its reciprocal is the
-    smallest (default: 1.25)"""
+    """equivalence margin: the largest ratio that counts as equivalent; the smallest is the
+    reciprocal (default: 1.25)"""
     attempts: int | None
-    """number of attempts: report the share of speakers rejected in all, and of impostors accepted
-    in at least one"""
+    """number of attempts per person; reports the share of speakers rejected in all attempts, and of
+    impostors accepted in at least one"""
     gates: Sequence[str] | str
     """minimum sample size of a group: for a verdict, inference=5 (speakers); for summary measures,
     speakers=10, errors=5 (effective errors) and pairs=45 (pairs of speakers) (default: these
     values)"""
     standardise: Sequence[str] | str
-    """add rates standardised over this attribute, with equal weight per stratum: same:gender"""
+    """add rates standardised over this attribute, such as same:gender, with equal weight per
+    stratum"""
     speaker_ids: str
-    """speaker ids in the audit and the report: never, or offenders, a table of each group's
+    """speaker ids in the audit and the report: never, or offenders for a table of each group's
     speakers with the most errors (default: never)"""
     compat: str | None
     """bt4vt: add results by the rules of bt4vt 1.0.1 (curve cut at its ends, nearest threshold,
     nearest_max EER)"""
     trial_table: str | os.PathLike[str] | None
-    """write every trial with its errors, groups and numbered speakers to CSV or Parquet, for your
-    own models"""
+    """write every trial with its errors, groups and speaker numbers to CSV or Parquet, for your own
+    models"""
     metrics: Mapping[str, Callable[..., Any]] | None
     """your own metrics: functions from error counts [..., group, threshold] to values [..., group]
     (of the whole curve) or [..., group, threshold] (at each operating point); lower is better.
@@ -153,27 +159,27 @@ class PlannedAuditOptions(OtherAuditOptions, total=False):
 
     speakers: SpeakerSource | None
     """speaker table: one row per speaker, with any attributes. Not needed if all groups are formed
-    by attributes of recordings or trials"""
+    from attributes of recordings or trials"""
     by: Sequence[str] | str | None
     """attributes that define the groups: gender; gender+nationality for combinations; age:18,30,60
     for the bands <18, 18-29, 30-59 and 60+; enrol.language, same:device, grade and others (default:
     every speaker or recording attribute that has 2 to 50 values)"""
     within: Sequence[str] | str | None
-    """attributes that define strata: repeat the audit within each stratum, such as channel"""
+    """attributes that define strata, such as channel; the audit is repeated within each stratum"""
     trials: TableSource | None
-    """separate trial list with labels, joined on the pair of ids (never on line order)"""
+    """separate trial list with labels, joined to the scores by both ids (never by line order)"""
     utterances: UtteranceSource | None
     """utterance table with any attributes; the table must name the speakers if the utterance ids do
-    not begin with the speaker id. Also a Kaldi data folder, or a pattern that locates the speaker
-    in the ids, such as {speaker}-**; one pattern per side, as in enrol={speaker}-** and
+    not begin with the speaker id. Alternatively, a Kaldi data folder, or a pattern that locates the
+    speaker in the ids, such as {speaker}-**; one pattern per side, as in enrol={speaker}-** and
     test=**/{speaker}_*"""
     groups: DocumentSource | None
-    """groups file (YAML): which values form which groups, and what to compare"""
+    """groups file (YAML), which defines the values of each group and what to compare"""
     operating_points: Sequence[str] | str | None
     """rule that sets one threshold for all groups: threshold=X, fpr=X, fnr=X, sfar=X, eer,
     min-cdet, min-cdet:COST, min-adcf, bayes, or deployed (decisions or thresholds given with the
-    trials) (default: deployed if available; fpr=0.01; and fpr=0.001 with at least 30,000 nontarget
-    trials)"""
+    trials) (default: deployed (if available), fpr=0.01, and fpr=0.001 (with at least 30,000
+    nontarget trials))"""
     intervals: bool
     """intervals, noise floors, verdicts and limits"""
     limits: Sequence[str] | str
@@ -187,38 +193,41 @@ class OtherCountOptions(TypedDict, total=False):
     """Options of `count` that its signature does not name."""
 
     trials: TableSource | None
-    """separate trial list with labels, joined on the pair of ids (never on line order)"""
+    """separate trial list with labels, joined to the scores by both ids (never by line order)"""
     utterances: UtteranceSource | None
     """utterance table with any attributes; the table must name the speakers if the utterance ids do
-    not begin with the speaker id. Also a Kaldi data folder, or a pattern that locates the speaker
-    in the ids, such as {speaker}-**; one pattern per side, as in enrol={speaker}-** and
+    not begin with the speaker id. Alternatively, a Kaldi data folder, or a pattern that locates the
+    speaker in the ids, such as {speaker}-**; one pattern per side, as in enrol={speaker}-** and
     test=**/{speaker}_*"""
     models: TableSource | None
-    """model table: one row per recording, with the model, its speaker and the recording, for
-    enrolments made of several recordings"""
+    """model table, for enrolments made of several recordings: each row names a model, its speaker
+    and one of its recordings"""
     failures: TableSource | None
-    """table of failures to enrol and to acquire: recording, stage (enrol or acquire) and reason"""
+    """table of failures to enrol and to acquire, with recording, stage (enrol or acquire) and
+    reason"""
     only: Sequence[str] | str
-    """keep only trials in which both sides have this value: grade=4, same:recording=different,
-    enrol.channel=phone. Several values of one attribute are alternatives"""
+    """keep only trials in which both sides (or the named side) have this value: grade=4,
+    same:recording=different, enrol.channel=phone. Several values of one attribute are
+    alternatives"""
     scores_format: str | None
     """format of the scores (default: detected from the content)"""
     columns: Mapping[str, str] | None
-    """columns by role: enrol=ref_file,test=com_file,score=sc,label=lab; and words used in cells:
-    accept=ja,reject=nein,failed=too short, nobody=guest for ids that stand for no speaker"""
+    """column of each role: enrol=ref_file,test=com_file,score=sc,label=lab; also words used in
+    cells: accept=ja,reject=nein,failed=too short, and nobody=guest for ids that stand for no
+    speaker"""
     id: str | None
     """id column of the speaker table (default: the column that contains the ids. Columns called
-    speaker or id take precedence; unnamed columns come last. Required if several others fit equally
-    well)"""
+    speaker or id take precedence; unnamed columns come last. Required if several other columns fit
+    equally well)"""
     encoding: str | None
     """encoding of text files that are neither UTF-8 nor UTF-16: cp1250, gbk or any other that
-    Python supports (default: guessed, with a warning, if only one reading is possible; otherwise
-    refused)"""
+    Python supports (default: guessed, with a warning, if only one reading is possible; otherwise,
+    the file is refused)"""
     quotes: str | None
     """none: quotes in text tables are ordinary characters and do not enclose cells"""
     orientation: str | None
-    """distance: scores are distances and are negated; similarity: scores are similarities, whatever
-    their AUC"""
+    """distance: scores are distances and are negated; similarity: scores are similarities, even
+    with an AUC below 0.5"""
     conflicts: str
     """treatment of contradictory rows: error refuses them, exclude leaves them out (default:
     error)"""
@@ -226,7 +235,7 @@ class OtherCountOptions(TypedDict, total=False):
     """function called with the progress of each stage, when the stage begins and ends and at most
     four times a second in between; print shows it"""
     regroup: bool
-    """with --key: count trials again by other groups although groups were suppressed before"""
+    """with --key: count trials again by other groups, even if groups were suppressed before"""
     llr: bool
     """scores are natural-log likelihood ratios"""
     llr_base: int | None
@@ -247,8 +256,8 @@ class OtherBuildOptions(TypedDict, total=False):
     """id column of the speaker table"""
     encoding: str | None
     """encoding of text files that are neither UTF-8 nor UTF-16: cp1250, gbk or any other that
-    Python supports (default: guessed, with a warning, if only one reading is possible; otherwise
-    refused)"""
+    Python supports (default: guessed, with a warning, if only one reading is possible; otherwise,
+    the file is refused)"""
     quotes: str | None
     """none: quotes in text tables are ordinary characters and do not enclose cells"""
     speaker_ids: bool
