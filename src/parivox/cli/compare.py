@@ -27,8 +27,8 @@ def add_to(commands: Any, words: str) -> None:
         CompareCommand,
         help=words,
         usage="parivox compare OLD NEW... [options]",
-        description="Compare saved audits of successive releases: error rates and measures of "
-        "each group.",
+        description="Compare the error rates and measures of each group between saved audits of "
+        "successive releases.",
         examples=EXAMPLES,
     )
 

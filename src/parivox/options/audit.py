@@ -70,8 +70,8 @@ class ReadOptions(CommandOptions):
 
     speakers: Any = option(
         INPUT_SECTION,
-        "speaker table: one row per speaker, with any attributes. Not needed if all groups are "
-        "formed from attributes of recordings or trials",
+        "speaker table: one row per speaker, with any attributes. The table is not needed if all "
+        "groups are formed from attributes of recordings or trials",
         is_common=True,
         value_type="SpeakerSource | None",
     )
@@ -103,8 +103,8 @@ class ReadOptions(CommandOptions):
         INPUT_SECTION,
         "utterance table with any attributes; the table must name the speakers if the utterance "
         "ids do not begin with the speaker id. Alternatively, a Kaldi data folder, or a pattern "
-        "that [locates the speaker in the ids](bring-your-data.md#ids), such as `{speaker}-**`; "
-        "one pattern per side, as in `enrol={speaker}-**` and `test=**/{speaker}_*`",
+        "that [locates the speaker in the ids](bring-your-data.md#ids), such as `{speaker}-**` "
+        "(or one per side: `enrol={speaker}-**` and `test=**/{speaker}_*`)",
         is_common=True,
         is_repeatable=True,
         parser=one_or_several,
@@ -149,7 +149,7 @@ class ReadOptions(CommandOptions):
     )
     columns: Mapping[str, str] | None = option(
         READING_SECTION,
-        "[column of each role](bring-your-data.md#columns-with-names): "
+        "[column for each role](bring-your-data.md#columns-with-names): "
         "`enrol=ref_file,test=com_file,score=sc,label=lab`; also words used in cells: "
         "`accept=ja,reject=nein,failed=too short`, and `nobody=guest` for ids that stand for no "
         "speaker",
@@ -567,7 +567,7 @@ class CountOptions(ReadOptions):
         "width of the score bins. Required if several groupings are counted with suppression, "
         "because counts by exact score could be [joined](counts.md) across groupings",
         metavar="WIDTH",
-        default_text="each score is counted, without bins",
+        default_text="exact scores, without bins",
         value_type="float | str | None",
         is_common=True,
     )
@@ -677,9 +677,9 @@ class AuditCommand(CommandOptions):
 
     scores: Any = option(
         INPUT_SECTION,
-        "score file, or - for standard input. For several systems or trial lists use NAME=FILE or "
-        "NAME@LIST=FILE. Also accepts score-count files; counts of the same system and list are "
-        "added up",
+        "score file, or - for standard input. For several systems or trial lists, use NAME=FILE "
+        "or NAME@LIST=FILE. Score-count files are accepted, too; counts of the same system and "
+        "list are added up",
         metavar="SCORES",
         positional_count="+",
     )
@@ -794,8 +794,8 @@ class ReportCommand(CommandOptions):
     )
     figures: Any = option(
         OUTPUT_SECTION,
-        "write each figure to a file in this folder, in column width on white, and `index.md`, "
-        "which explains the figures",
+        "write each figure to a file in this folder, in column width on a white background, and "
+        "`index.md`, which explains the figures",
         metavar="FOLDER",
     )
     formats: str | None = option(

@@ -20,11 +20,12 @@ class GateCommand(CommandOptions):
     )
     policy: Any = option(
         COMPARISON_SECTION,
-        "[policy](gate.md#what-a-policy-says) (YAML) whose conditions to check",
+        "[policy](gate.md#what-a-policy-says) (YAML), whose conditions are checked",
     )
     baseline: Any = option(
         COMPARISON_SECTION,
-        "saved audit of the previous release, for conditions with `than: baseline`",
+        "saved audit of the previous release, for conditions that compare with it (`than: "
+        "baseline`)",
         metavar="OLD",
     )
     markdown: Any = option(OUTPUT_SECTION, "write a Markdown summary for the page of a CI job")

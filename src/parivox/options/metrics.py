@@ -85,7 +85,7 @@ class MetricCommand(CommandOptions):
 
     scores: Any = option(
         INPUT_SECTION,
-        "scores with labels: columns score and label, with a header or without",
+        "file of scores with labels: columns score and label, with or without a header",
         metavar="SCORES",
         positional_count="?",
     )

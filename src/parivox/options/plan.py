@@ -146,7 +146,8 @@ class PlanOptions(CommandOptions):
 
     policy: Any = option(
         GOAL_SECTION,
-        "[policy](gate.md#what-a-policy-says): calculate how many speakers each condition needs",
+        "calculate how many speakers each condition of this [policy](gate.md#what-a-policy-says) "
+        "needs",
         value_type="DocumentSource | None",
     )
 

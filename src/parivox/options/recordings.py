@@ -55,8 +55,8 @@ class EmbedOptions(CommandOptions):
         ListOptions,
         "columns",
         section=RECORDINGS_SECTION,
-        description="column of each role, such as `speaker=talker,file=wav`; for a folder, the "
-        "level of the path, such as `speaker=2`",
+        description="column for each role, such as `speaker=talker,file=wav`; for a folder, level "
+        "of the path, such as `speaker=2`",
         mapping_form="from role to column; give one, for example {'speaker': 'talker'}",
         example="speaker=talker,file=wav",
     )
@@ -115,8 +115,8 @@ class EmbedCommand(CommandOptions):
 
     recordings: Any = option(
         RECORDINGS_SECTION,
-        "folder of audio files, Kaldi folder or wav.scp, or table of utterance, file, speaker, "
-        "recording, channel, start and end",
+        "folder of audio files, Kaldi folder or wav.scp, or table with the column file and "
+        "optional columns utterance, speaker, recording, channel, start and end",
         metavar="RECORDINGS",
         positional_count="?",
     )
@@ -229,7 +229,7 @@ class ScoreOptions(CommandOptions):
     )
     as_norm: Any = option(
         SCORING_SECTION,
-        "AS-norm with the nearest speakers of this cohort, given by ids or embeddings",
+        "AS-norm with the nearest speakers of this cohort (a file of ids or embeddings)",
         metavar="COHORT",
         value_type="str | Path | None",
         is_common=True,

@@ -91,7 +91,7 @@ class ListOptions(CommandOptions):
         ReadOptions,
         "columns",
         section=LIST_SECTION,
-        description="[column of each role](bring-your-data.md#columns-with-names): "
+        description="[column for each role](bring-your-data.md#columns-with-names): "
         "`enrol=ref_file,test=com_file,label=lab`",
     )
     id: str | None = option_like(ReadOptions, "id", section=LIST_SECTION, default_text="")

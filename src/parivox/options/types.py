@@ -37,7 +37,7 @@ class OtherAuditOptions(TypedDict, total=False):
     scores_format: str | None
     """format of the scores (default: detected from the content)"""
     columns: Mapping[str, str] | None
-    """column of each role: enrol=ref_file,test=com_file,score=sc,label=lab; also words used in
+    """column for each role: enrol=ref_file,test=com_file,score=sc,label=lab; also words used in
     cells: accept=ja,reject=nein,failed=too short, and nobody=guest for ids that stand for no
     speaker"""
     id: str | None
@@ -158,8 +158,8 @@ class PlannedAuditOptions(OtherAuditOptions, total=False):
     """Options of `shards plan` that its signature does not name."""
 
     speakers: SpeakerSource | None
-    """speaker table: one row per speaker, with any attributes. Not needed if all groups are formed
-    from attributes of recordings or trials"""
+    """speaker table: one row per speaker, with any attributes. The table is not needed if all
+    groups are formed from attributes of recordings or trials"""
     by: Sequence[str] | str | None
     """attributes that define the groups: gender; gender+nationality for combinations; age:18,30,60
     for the bands <18, 18-29, 30-59 and 60+; enrol.language, same:device, grade and others (default:
@@ -171,8 +171,8 @@ class PlannedAuditOptions(OtherAuditOptions, total=False):
     utterances: UtteranceSource | None
     """utterance table with any attributes; the table must name the speakers if the utterance ids do
     not begin with the speaker id. Alternatively, a Kaldi data folder, or a pattern that locates the
-    speaker in the ids, such as {speaker}-**; one pattern per side, as in enrol={speaker}-** and
-    test=**/{speaker}_*"""
+    speaker in the ids, such as {speaker}-** (or one per side: enrol={speaker}-** and
+    test=**/{speaker}_*)"""
     groups: DocumentSource | None
     """groups file (YAML), which defines the values of each group and what to compare"""
     operating_points: Sequence[str] | str | None
@@ -197,8 +197,8 @@ class OtherCountOptions(TypedDict, total=False):
     utterances: UtteranceSource | None
     """utterance table with any attributes; the table must name the speakers if the utterance ids do
     not begin with the speaker id. Alternatively, a Kaldi data folder, or a pattern that locates the
-    speaker in the ids, such as {speaker}-**; one pattern per side, as in enrol={speaker}-** and
-    test=**/{speaker}_*"""
+    speaker in the ids, such as {speaker}-** (or one per side: enrol={speaker}-** and
+    test=**/{speaker}_*)"""
     models: TableSource | None
     """model table, for enrolments made of several recordings: each row names a model, its speaker
     and one of its recordings"""
@@ -212,7 +212,7 @@ class OtherCountOptions(TypedDict, total=False):
     scores_format: str | None
     """format of the scores (default: detected from the content)"""
     columns: Mapping[str, str] | None
-    """column of each role: enrol=ref_file,test=com_file,score=sc,label=lab; also words used in
+    """column for each role: enrol=ref_file,test=com_file,score=sc,label=lab; also words used in
     cells: accept=ja,reject=nein,failed=too short, and nobody=guest for ids that stand for no
     speaker"""
     id: str | None
