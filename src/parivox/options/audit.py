@@ -166,8 +166,8 @@ class ReadOptions(CommandOptions):
         Text,
         metavar="COLUMN",
         default_text="the column that contains the ids. Columns called speaker or id take "
-        "precedence; unnamed columns come last. Required if several other columns "
-        "fit equally well",
+        "precedence; unnamed columns come last. The option is required if several "
+        "other columns fit equally well",
         is_recorded=False,
     )
     encoding: str | None = option(
@@ -481,8 +481,8 @@ class AuditOptions(ReadOptions):
     # docs/methods/verdicts.md#attempts
     attempts: int | None = option(
         UNCERTAINTY_SECTION,
-        "number of attempts per person; reports the share of speakers rejected in all attempts, "
-        "and of impostors accepted in at least one",
+        "number of attempts per person, used to report the share of speakers rejected in all "
+        "attempts, and of impostors accepted in at least one",
         Number,
         is_whole=True,
         low=1,
@@ -564,7 +564,7 @@ class CountOptions(ReadOptions):
 
     step: Any = option(
         COUNTING_SECTION,
-        "width of the score bins. Required if several groupings are counted with suppression, "
+        "width of the score bins; required if several groupings are counted with suppression, "
         "because counts by exact score could be [joined](counts.md) across groupings",
         metavar="WIDTH",
         default_text="exact scores, without bins",

@@ -119,7 +119,7 @@ class CalibrateOptions(HeldOutOptions):
         AuditOptions,
         "llr",
         section=FITTING_SECTION,
-        description="scores are natural-log likelihood ratios; evaluate them both as given and "
+        description="scores are natural-log likelihood ratios; evaluate the scores as given and "
         "after calibration",
     )
     llr_base: int | None = option_like(
@@ -127,8 +127,8 @@ class CalibrateOptions(HeldOutOptions):
         "llr_base",
         section=FITTING_SECTION,
         description="scores are log-likelihood ratios [to this "
-        "base](methods/costs.md#logarithms), 10 or 2; evaluate them both as given and "
-        "after calibration",
+        "base](methods/costs.md#logarithms), 10 or 2; evaluate the scores as given "
+        "and after calibration",
     )
 
 

@@ -40,8 +40,8 @@ class MonitorOptions(ReadOptions):
     )
     key: Any = option(
         MONITORING_SECTION,
-        "file with the secret from which pseudonyms of speakers are computed; the state contains "
-        "no other ids. You can use the key of [`count`](counts.md#sites-that-may-not-share-rows)",
+        "file with the secret from which pseudonyms of speakers are computed, such as the key of "
+        "[`count`](counts.md#sites-that-may-not-share-rows); the state contains no other ids",
         is_common=True,
         value_type="str | os.PathLike[str] | None",
     )

@@ -42,8 +42,8 @@ class OtherAuditOptions(TypedDict, total=False):
     speaker"""
     id: str | None
     """id column of the speaker table (default: the column that contains the ids. Columns called
-    speaker or id take precedence; unnamed columns come last. Required if several other columns fit
-    equally well)"""
+    speaker or id take precedence; unnamed columns come last. The option is required if several
+    other columns fit equally well)"""
     encoding: str | None
     """encoding of text files that are neither UTF-8 nor UTF-16: cp1250, gbk or any other that
     Python supports (default: guessed, with a warning, if only one reading is possible; otherwise,
@@ -130,8 +130,8 @@ class OtherAuditOptions(TypedDict, total=False):
     """equivalence margin: the largest ratio that counts as equivalent; the smallest is the
     reciprocal (default: 1.25)"""
     attempts: int | None
-    """number of attempts per person; reports the share of speakers rejected in all attempts, and of
-    impostors accepted in at least one"""
+    """number of attempts per person, used to report the share of speakers rejected in all attempts,
+    and of impostors accepted in at least one"""
     gates: Sequence[str] | str
     """minimum sample size of a group: for a verdict, inference=5 (speakers); for summary measures,
     speakers=10, errors=5 (effective errors) and pairs=45 (pairs of speakers) (default: these
@@ -217,8 +217,8 @@ class OtherCountOptions(TypedDict, total=False):
     speaker"""
     id: str | None
     """id column of the speaker table (default: the column that contains the ids. Columns called
-    speaker or id take precedence; unnamed columns come last. Required if several other columns fit
-    equally well)"""
+    speaker or id take precedence; unnamed columns come last. The option is required if several
+    other columns fit equally well)"""
     encoding: str | None
     """encoding of text files that are neither UTF-8 nor UTF-16: cp1250, gbk or any other that
     Python supports (default: guessed, with a warning, if only one reading is possible; otherwise,
