@@ -644,7 +644,7 @@ def test_ids_that_tell_no_speaker_are_refused():
 
 def test_without_any_attribute_there_is_nothing_to_group_by():
     bare = {name: PLAIN[name] for name in ("enrol", "test", "score")}
-    with pytest.raises(DataError, match="no attribute is known to group by"):
+    with pytest.raises(DataError, match="there is no attribute to group by"):
         pv.audit(bare)
 
 

@@ -134,7 +134,7 @@ def test_an_old_audit_is_read_and_shown(old, tmp_path, capsys):
     assert "False rejects (FNR)" in capsys.readouterr().out
     if "without-intervals" not in old.parent.name:
         main(["compare", str(old), str(old)])
-        assert "false rejects, all trials" in " ".join(capsys.readouterr().out.split())
+        assert "false rejects over all trials" in " ".join(capsys.readouterr().out.split())
 
 
 def test_sentences_of_an_old_audit_are_read_as_codes(old):

@@ -229,7 +229,7 @@ def test_the_operating_point_nearest_to_the_target_is_planned_for(pilot, text):
         "fpr=0.01",
         "fpr=0.001",
     }
-    assert "Not shown here, but with --json: fpr=0.001." in text(pv.plan(audit))
+    assert "Further results with --json: fpr=0.001." in text(pv.plan(audit))
     plan = pv.plan(audit, target_fpr=0.002)
     assert {plan_row["operating_point"] for plan_row in plan.groups} == {"fpr=0.001"}
     assert {plan_row["rate"] for plan_row in plan.groups.subset(metric="fpr")} == {0.002}

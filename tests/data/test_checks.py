@@ -118,7 +118,8 @@ def test_options_that_are_not_known(read, csv, rows):
     with pytest.raises(ConfigError, match="orientation 'down' is not known"):
         read(csv(rows), orientation="down")
     with pytest.raises(
-        ConfigError, match="columns: 'who' is not a role or word; choose from enrol, test"
+        ConfigError,
+        match="columns: 'who' is neither a role nor a word for cells; choose from enrol, test",
     ):
         read(csv(rows), columns={"who": "enrol"})
     refused(

@@ -722,4 +722,4 @@ def test_a_word_that_nobody_explains_says_how_to(write):
     message = refused(write("d.csv", decided("ja", "nein")), columns={"decision": "result"})
     assert "columns={'accept': 'WORD', 'reject': 'WORD', 'failed': 'WORD'}" in message
     message = refused(write("d.csv", decided("ja", "nein")), columns={"yes": "ja"})
-    assert "'yes' is not a role or word; choose from enrol" in message
+    assert "'yes' is neither a role nor a word for cells; choose from enrol" in message

@@ -403,8 +403,8 @@ def test_an_audit_tells_its_reasons_and_notes_in_words(audit, tmp_path, capsys):
     assert loaded.sentences().rows() == sentences.rows()
     main(["show", str(tmp_path / "audit"), "--notes"])
     printed = capsys.readouterr().out
-    assert "Texts in table groups, column note, each with its number of rows" in printed
-    assert f"{below[0]['rows']}  fewer than 5 speakers: no interval" in printed
+    assert "Texts in table groups, column note\n" in printed
+    assert f"{below[0]['rows']} rows:  fewer than 5 speakers: no interval" in printed
 
 
 def test_notes_are_of_the_whole_audit(audit, tmp_path, capsys):

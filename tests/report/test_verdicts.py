@@ -59,8 +59,8 @@ def test_groups_that_differ_are_told_first_with_their_figures(audit, printed):
         "false rejects (FNR): rates differ between groups (adjusted p = 0.012); worse: f; better: m"
         in answer
     )
-    assert "f more false rejects (FNR 30.9 %, ratio " in answer
-    assert answer.index("f more false rejects") < answer.index("m fewer false rejects")
+    assert "f: more false rejects (FNR 30.9 %, ratio " in answer
+    assert answer.index("f: more false rejects") < answer.index("m: fewer false rejects")
 
 
 def test_opposite_directions_are_one_sentence(material, printed):
@@ -79,7 +79,7 @@ def test_opposite_directions_are_one_sentence(material, printed):
     (row,) = audit.verdicts.subset(group="m", metric="fpr+fnr").rows()
     assert finding_text(row) == "fewer false accepts; more false rejects"
     assert re.search(
-        r"m fewer false accepts \(FPR .*?\); more false rejects \(FNR ", flat(printed(audit))
+        r"m: fewer false accepts \(FPR .*?\); more false rejects \(FNR ", flat(printed(audit))
     )
 
 

@@ -189,16 +189,16 @@ def development_sources(
         sources_by_system = {split_name(name)[0]: source for name, source in threshold_from.items()}
         systems = {system for system, _ in sources}
         if set(sources_by_system) != systems:
-            msg = (
-                f"--threshold-from names the systems {sorted(sources_by_system)}, but the scores "
-                f"are of {sorted(systems)}"
+            given, audited = (
+                ", ".join(map(repr, sorted(names))) for names in (sources_by_system, systems)
             )
+            msg = f"--threshold-from has scores of {given}, but the audited systems are {audited}"
             hint = "give one development file for each system, for example V2=dev.csv"
             raise ConfigError(msg, hint)
         return {key: sources_by_system[key[0]] for key in sources}
     if len({system for system, _ in sources}) > 1:
         msg = "--threshold-from: several systems are audited"
-        hint = "name the file of each, for example V2=dev.csv"
+        hint = "name the development file of each system, for example V2=dev.csv"
         raise ConfigError(msg, hint)
     return dict.fromkeys(sources, threshold_from)
 

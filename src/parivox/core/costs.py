@@ -95,7 +95,7 @@ class CostModel:
             )
             raise ConfigError(msg)
         if not self.p_target or not all(0 < p < 1 for p in self.p_target):
-            msg = f"cost {self.name}: p_target is {self.p_target}"
+            msg = f"cost {self.name}: p_target is {', '.join(map(str, self.p_target)) or 'empty'}"
             hint = "give a number between 0 and 1"
             raise ConfigError(msg, hint)
         if not all(0 < c < math.inf for c in (self.c_miss, self.c_fa, self.c_spoof)):

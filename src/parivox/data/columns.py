@@ -143,7 +143,7 @@ class RequestedColumns:
         for role in self.by_role:
             if role not in {*ALIASES, *CELL_WORDS}:
                 known_names = ", ".join((*ALIASES, *CELL_WORDS))
-                msg = f"--columns: {role!r} is not a role or word"
+                msg = f"--columns: {role!r} is neither a role nor a word for cells"
                 hint = f"choose from {known_names}"
                 raise ConfigError(msg, hint)
         cell_words = {word: text for word, text in self.by_role.items() if word in CELL_WORDS}
@@ -187,7 +187,7 @@ def column_positions(
             continue
         if column not in names:
             msg = f"{source}: has no column {column!r} for {role}; {name_hint(column, names)}"
-            hint = "name it with --columns"
+            hint = "name the column with --columns"
             raise DataError(msg, hint)
         positions[role] = list(names).index(column)
     free = [i for i in range(len(names)) if i not in positions.values()]

@@ -318,10 +318,10 @@ class AttributeLookup:
                 hint = "rename one of them, or choose one with --by"
                 raise DataError(msg, hint)
         if not speaker_columns and not recording_columns:
-            msg = "no attribute is known to group by"
+            msg = "there is no attribute to group by"
             hint = (
-                "give a speaker table with --speakers, one of "
-                "recordings with --utterances, or name a column of the trials with --by"
+                "give a speaker table with --speakers or an utterance table with --utterances, or "
+                "name a column of the trials with --by"
             )
             raise DataError(msg, hint)
         if not groupable:

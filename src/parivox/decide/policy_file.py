@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 VERSION = 1
 WORSE, OTHERS, BASELINE = "worse", "others", "baseline"
 EXAMPLE = """\
-# Conditions for a release: parivox gate AUDIT --policy FILE checks an audit against them.
+# Conditions for a release. To check an audit: parivox gate AUDIT --policy FILE
 parivox-policy: 1
 
 # A condition limits one rate of every group: fnr, fpr, frr, far, fta or fte.
-# The keys by, groups, system and at select groupings, groups, systems and operating points.
+# The keys 'by', 'groups', 'system' and 'at' select what the condition applies to.
 # Default: all groups of all groupings and systems, at the first operating point.
+
 conditions:
-- name: no group may exceed 1.5 times the false reject rate of all others
+- name: no group may exceed 1.5 times the FNR of the other groups
   rate: fnr
   at-most: 1.5x             # 1.5 times the rate of all other groups combined
 
@@ -40,15 +41,15 @@ conditions:
   rate: fpr
   not: worse                # no group may have this verdict in the audit
 
-# With --baseline OLD, the saved audit of the previous release:
-# - name: no group may exceed 1.25 times its false reject rate in the last release
+# A condition for --baseline OLD, the saved audit of the previous release:
+# - name: no group may exceed 1.25 times its FNR in the last release
 #   rate: fnr
 #   at-most: 1.25x
 #   than: baseline
 
 # Inconclusive conditions pass only if they are accepted, with a reason and an end date.
 # accept:
-# - condition: no group may exceed 1.5 times the false reject rate of all others
+# - condition: no group may exceed 1.5 times the FNR of the other groups
 #   groups: [f+India]
 #   reason: few speakers; more are recorded in spring
 #   until: 2027-06-30

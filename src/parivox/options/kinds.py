@@ -377,7 +377,8 @@ class Weights(Option):
                 raise ConfigError(msg)
         unique_weights = tuple(dict.fromkeys(weights))
         if not all(0 <= weight <= 1 for weight in unique_weights):
-            msg = f"{self.flag} is given {list(unique_weights)}"
+            wrong = next(weight for weight in unique_weights if not 0 <= weight <= 1)
+            msg = f"{self.flag} is {wrong:g}"
             hint = "give weights between 0 and 1, for example 0:1:0.05"
             raise ConfigError(msg, hint)
         return unique_weights

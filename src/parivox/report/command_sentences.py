@@ -263,7 +263,7 @@ COMMAND_SENTENCES: dict[str, SentenceTemplate] = {
         {"power": 0.8, "detect_ratio": 1.5, "confidence": 95.0},
     ),
     "not_shown_here": SentenceTemplate(
-        "Not shown here, but with --json: {tables}", {"tables": "pairs"}
+        "Further results with --json: {tables}", {"tables": "pairs"}
     ),
     "assumptions_of_plan": SentenceTemplate(
         "Required numbers are per group and assume groups of equal size. All numbers assume that "

@@ -299,7 +299,7 @@ def _verdict_blocks(
             f"{heading_with_status(audit, f'At {point_name}', point_filters, point_name)}:",
             style="bold",
         )
-        table = _two_column_grid(is_compact=True)
+        table = _two_column_grid()
         metrics_of_sentence: dict[str, list[str]] = {}
         words_of_metric = error_types(audit)
         for metric in words_of_metric:
@@ -315,7 +315,7 @@ def _verdict_blocks(
         verdicts = verdicts_by_metric(audit, point_filters)
         differing = differing_groups(verdicts)
         for group in differing[:_MAX_DIFFERING_GROUPS]:
-            add_row(table, group, group_figures_text(verdicts, group, rates, point_name))
+            add_row(table, f"{group}:", group_figures_text(verdicts, group, rates, point_name))
         if len(differing) > _MAX_DIFFERING_GROUPS:
             add_row(
                 table,
@@ -340,7 +340,7 @@ def _group_eer_blocks(audit: Audit, filters: Row) -> Iterator[RenderableType]:
     """Yield each group's EER at a threshold of its own."""
     table = _two_column_grid()
     for line in group_eer_lines(audit, filters):
-        add_row(table, line.label, line.text)
+        add_row(table, f"{line.label}:", line.text)
     if table.row_count:
         head = heading_with_status(audit, "EER at group-specific thresholds", filters)
         yield text(f"{head}:", style="bold")
@@ -350,10 +350,9 @@ def _group_eer_blocks(audit: Audit, filters: Row) -> Iterator[RenderableType]:
         yield from terminal_table(spoof_eers)
 
 
-def _two_column_grid(*, is_compact: bool = False) -> Grid:
+def _two_column_grid() -> Grid:
     """Return a table of two columns without heads, of which the second wraps."""
-    gap = {"collapse_padding": True} if is_compact else {"padding": (0, 2, 0, 0)}
-    table = Grid(box=None, show_header=False, pad_edge=False, **gap)
+    table = Grid(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True, max_width=30)
     table.add_column()
     return table
@@ -402,7 +401,7 @@ def _legend(audit: Audit) -> str:
         row for metric in error_types(audit) for row in audit.groups.subset(metric=metric).rows()
     ]
     interval_methods = {row["interval"] for row in rows}
-    signs = "".join(f"; {mark} {words}" for mark, words in interval_marks(rows).items())
+    signs = "".join(f". {mark}: {words}" for mark, words in interval_marks(rows).items())
     interval_names = ", ".join(sorted(interval_methods - _CLOSED_FORM_INTERVALS)) or "over speakers"
     threshold_text = "" if options["interval"] == "bootstrap" else ", at this threshold"
     omits_groups = has_several_systems(audit) and groups_left_out(audit.meta.rows())

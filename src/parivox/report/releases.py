@@ -141,9 +141,9 @@ def _release_pair_blocks(
             changes = ", ".join(
                 _pooled_change_text(row) for row in pooled_rows if row["metric"] == metric
             )
-            words = f"{title}: {error_type}, all trials: {changes}"
+            words = f"{title}: {error_type} over all trials from {changes}"
             yield text(f"{words}. Groups: {counts}.", style="bold", apart=apart)
-    yield text(f"At {point}; {_pairing_text(point_rows)}.")
+    yield text(f"Compared at {point}; {_pairing_text(point_rows)}.")
     sheet = _changed_groups_sheet(groups)
     if sheet.rows:
         yield text("")

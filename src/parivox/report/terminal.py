@@ -92,11 +92,11 @@ def _note_lines(audit: Audit) -> Iterator[RenderableType]:
     for i, (place, rows_of_column) in enumerate(
         groupby(rows, key=lambda row: (row["table"], row["column"]))
     ):
-        heading = "Texts in table {}, column {}, each with its number of rows".format(*place)
-        yield text(heading, style="bold", apart=i > 0)
+        yield text("Texts in table {}, column {}".format(*place), style="bold", apart=i > 0)
         sentences = _headless_grid()
         for row in sorted(rows_of_column, key=lambda row: -row["rows"]):
-            sentences.add_row(f"{row['rows']:>9,} ", text(row["sentence"]))
+            unit = "row" if row["rows"] == 1 else "rows"
+            sentences.add_row(f"{row['rows']:>6,} {unit}: ", text(row["sentence"]))
         yield sentences
 
 

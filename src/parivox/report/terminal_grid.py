@@ -65,8 +65,6 @@ class Grid(Table):
     def _needed(self, widths: Sequence[int], columns: Sequence[int]) -> int:
         """Return the width of these columns with what is between them."""
         _, right_padding, _, left_padding = self.padding
-        if self.collapse_padding:
-            left_padding = max(0, left_padding - right_padding)
         border = 0 if self.box is None else 1
         return sum(widths) + (len(columns) - 1) * (right_padding + left_padding + border)
 
@@ -104,7 +102,6 @@ class Grid(Table):
             show_edge=self.show_edge,
             pad_edge=self.pad_edge,
             padding=self.padding,
-            collapse_padding=self.collapse_padding,
         )
         columns = [self.columns[i] for i in columns_abreast]
         for column, (least, natural) in zip(columns, widths, strict=True):
