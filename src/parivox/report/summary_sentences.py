@@ -434,7 +434,7 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
         "groups and {error_types}. Inconclusive: the data do not show whether the group is worse, "
         "better or equivalent. Equivalent: with {equivalence_confidence:g} % confidence, the ratio "
         "is within 1/{margin:g} to {margin:g}. {conditional}An asterisk (*) marks groups with "
-        "{minimums}; these groups are excluded from the spread {groups}. Floor: the mean over "
+        "{minimums}; these groups are excluded from the spread '{groups}'. Floor: the mean over "
         "simulated audits of these speakers with equal rates in all groups, and the value that "
         "95 % of these audits stay within. p of a spread: the share of these audits with a value "
         "at least as unfair. H (heterogeneity) tests whether groups differ at all; tau_log is the "
@@ -453,7 +453,7 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
             "equivalence_confidence": 98.0,
             "conditional": "",
             "minimums": "fewer than 10 speakers",
-            "groups": "of the groups without *",
+            "groups": "without *",
         },
     ),
     "spoof_legend": SentenceTemplate(
