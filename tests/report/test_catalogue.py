@@ -404,7 +404,7 @@ def test_an_audit_tells_its_reasons_and_notes_in_words(audit, tmp_path, capsys):
     main(["show", str(tmp_path / "audit"), "--notes"])
     printed = capsys.readouterr().out
     assert "Texts in table groups, column note\n" in printed
-    assert f"{below[0]['rows']} rows:  fewer than 5 speakers: no interval" in printed
+    assert f"- fewer than 5 speakers: no interval ({below[0]['rows']} rows)" in printed
 
 
 def test_notes_are_of_the_whole_audit(audit, tmp_path, capsys):

@@ -22,6 +22,7 @@ VERSION = 1
 WORSE, OTHERS, BASELINE = "worse", "others", "baseline"
 EXAMPLE = """\
 # Conditions for a release. To check an audit: parivox gate AUDIT --policy FILE
+
 parivox-policy: 1
 
 # A condition limits one rate of every group: fnr, fpr, frr, far, fta or fte.

@@ -84,7 +84,7 @@ def plan_summary(plan: Plan, *, details: bool = False) -> Iterator[RenderableTyp
         groupings = [*dict.fromkeys(row["grouping"] for row in rows)]
         shown_groupings = groupings if details else groupings[:1]
         not_shown |= dict.fromkeys(
-            f"{grouping} (-v)" for grouping in groupings[len(shown_groupings) :]
+            f"{grouping} (also with -v)" for grouping in groupings[len(shown_groupings) :]
         )
         for family, family_rows in _rows_by(rows, _FAMILY_COLUMNS).items():
             if family_rows[0]["grouping"] in shown_groupings:

@@ -96,7 +96,7 @@ def _note_lines(audit: Audit) -> Iterator[RenderableType]:
         sentences = _headless_grid()
         for row in sorted(rows_of_column, key=lambda row: -row["rows"]):
             unit = "row" if row["rows"] == 1 else "rows"
-            sentences.add_row(f"{row['rows']:>6,} {unit}: ", text(row["sentence"]))
+            sentences.add_row("-", text(f"{row['sentence']} ({row['rows']:,} {unit})"))
         yield sentences
 
 
