@@ -67,7 +67,7 @@ def _few_trials(values: Mapping[str, Any]) -> str:
 
 
 def _undefined_share(values: Mapping[str, Any]) -> str:
-    return f"undefined in {np.round(100 * values['share'], 1)} % of the replicates"
+    return f"the value is undefined in {np.round(100 * values['share'], 1)} % of the replicates"
 
 
 def _excluded_share(values: Mapping[str, Any]) -> str:
