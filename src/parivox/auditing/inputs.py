@@ -189,10 +189,13 @@ def development_sources(
         sources_by_system = {split_name(name)[0]: source for name, source in threshold_from.items()}
         systems = {system for system, _ in sources}
         if set(sources_by_system) != systems:
-            given, audited = (
+            source_names, system_names = (
                 ", ".join(map(repr, sorted(names))) for names in (sources_by_system, systems)
             )
-            msg = f"--threshold-from has scores of {given}, but the audited systems are {audited}"
+            msg = (
+                f"--threshold-from has scores of {source_names}, but the audited systems are "
+                f"{system_names}"
+            )
             hint = "give one development file for each system, for example V2=dev.csv"
             raise ConfigError(msg, hint)
         return {key: sources_by_system[key[0]] for key in sources}
