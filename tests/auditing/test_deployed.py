@@ -15,7 +15,7 @@ from parivox.errors import ConfigError, DataError
 RULES = ("both", "enrol", "test", "either")
 CHEAP = {"reference": "pooled", "zero": "none", "cost": "voxsrc", "intervals": False}
 NO_SCORES = "decisions_without_scores"
-LEFT_OUT = "trials without score"
+LEFT_OUT = "trials without a score"
 
 
 @pytest.fixture(scope="session")
@@ -472,7 +472,7 @@ def item(audit, text, **where):
 def test_trials_without_a_threshold_are_told_for_each_group():
     scores = {**PAIRS, "score": [0.9, 0.7, 0.3], "threshold": ["0.5", "", "0.6"]}
     audit = pv.audit(scores, speakers=PEOPLE, by="sex")
-    words = "trials without decision or threshold, not counted at the operating point deployed"
+    words = "trials without a decision or threshold, not counted at the operating point 'deployed'"
     assert item(audit, words, grouping="") == {"": 1}
     assert item(audit, words, grouping="sex") == {"f": 0, "m": 1}
     (fnr,) = audit.groups.subset(grouping="all", metric="fnr", operating_point="deployed")
@@ -493,7 +493,7 @@ def test_decisions_count_where_every_score_is_empty():
     empty = pv.audit({**decided, "score": ["", "", ""]}, speakers=PEOPLE, by="sex")
     assert empty.groups.rows() == wanted
     some = pv.audit({**decided, "score": ["0.9", "", "0.1"]}, speakers=PEOPLE, by="sex")
-    assert item(some, "decisions of trials without score") == {"": 1}
+    assert item(some, "decisions on trials without a score") == {"": 1}
 
 
 def test_decisions_are_nothing_to_find_thresholds_on():

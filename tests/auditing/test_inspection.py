@@ -71,7 +71,7 @@ def test_counts_are_told_in_five_lines_below_their_name(counted):
         (
             {"step": 0.1},
             "counted at bins of 0.1",
-            "differences between scores of one bin (width 0.1)",
+            "differences between scores in the same bin (width 0.1)",
         ),
         ({"thresholds": [0.5]}, "counted at thresholds 0.5", "EER, minimum costs"),
     ],

@@ -355,7 +355,7 @@ def test_trials_in_no_level_are_told(audit_by_levels, bank, sides):
         (row,) = (
             row
             for row in audit_by_levels.data.subset(source="scores", grouping=grouping)
-            if item_in_words(row) == "trials in no stratum of --within or between two strata"
+            if item_in_words(row) == "trials in no stratum of --within, or between two strata"
         )
         assert row["count"] == outside
 

@@ -103,8 +103,8 @@ def test_rows_without_score_whose_trial_has_one_are_not_missing(again: str) -> N
         counts = {
             item_in_words(row): row["count"] for row in audited.data.subset(grouping="").rows()
         }
-        assert counts["rows without score whose trial is also in another row"] == 200
-        assert "trials without score" not in counts
+        assert counts["rows without a score whose trial is also in another row"] == 200
+        assert "trials without a score" not in counts
         assert not audited.data.subset(source=MISSING_SCORES).rows()
     else:
         scores = pl.concat([blanks, blanks, scores.filter(pl.col("label") == "nontarget")])
@@ -113,7 +113,7 @@ def test_rows_without_score_whose_trial_has_one_are_not_missing(again: str) -> N
         counts = {
             item_in_words(row): row["count"] for row in audited.data.subset(grouping="").rows()
         }
-        assert counts["trials without score"] == 200
+        assert counts["trials without a score"] == 200
 
 
 @pytest.mark.parametrize("lost", _CHANCE)
@@ -128,7 +128,7 @@ def test_counts_by_group_and_class() -> None:
     rows = [
         row
         for row in audited.data.rows()
-        if item_in_words(row) == "target trials without score (by enrolment speaker)"
+        if item_in_words(row) == "target trials without a score (by enrolment speaker)"
     ]
     assert sum(row["count"] for row in rows) == scores["score"].null_count()
 

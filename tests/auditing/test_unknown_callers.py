@@ -329,7 +329,7 @@ def test_unscored_nontarget_trials_are_not_called_none():
         for sentence in overview(audit).finding_sentences
         if "no nontarget trials" in sentence
     ]
-    assert f"{log.filter(label=0).height} trials without score" in finding
+    assert f"{log.filter(label=0).height} trials without a score" in finding
 
 
 def test_a_recording_that_is_named_elsewhere_is_known():

@@ -31,7 +31,7 @@ def test_what_was_counted_is_told(days, parivox):
     assert done.stdout.splitlines() == [
         "Counts are in again.counts: 218 trials as counts by gender; 217 rows.",
         "The file contains every score unchanged; --step WIDTH counts scores in bins.",
-        "No group has fewer than 3 speakers, so none is suppressed.",
+        "No group has fewer than 3 speakers, so no group is suppressed.",
     ]
     assert (days / "again.counts").read_bytes() == (days / "day1.counts").read_bytes()
 
@@ -70,10 +70,10 @@ def test_withheld_groups_are_named(days, parivox):
         cwd=days,
     )  # fmt: skip
     assert done.stdout.splitlines()[-2:] == [
-        "Withheld to protect groups of fewer than 5 speakers: f (gender), m (gender).",
+        "Suppressed to protect groups of fewer than 5 speakers: f (gender), m (gender).",
         (
-            "From another file of the same trials, counted by other groups, these counts may be "
-            "recovered by subtraction."
+            "Another file that counts the same trials by other groups may reveal these counts by "
+            "subtraction."
         ),
     ]
     done = parivox("audit", "w.counts", "-v", cwd=days)
@@ -85,7 +85,7 @@ def test_bins_and_thresholds(days, parivox):
     done = count(
         parivox, days, "V2@H=day1.csv", "--out", "b.counts", "--step", "0.1", "--threshold", "0.333"
     )
-    assert done.stdout.splitlines()[1] == "Counted in bins of 0.1 with edges at 0.333."
+    assert done.stdout.splitlines()[1] == "Trials are counted in bins of 0.1 with edges at 0.333."
     done = parivox("audit", "b.counts", "-v", "--operating-point", "threshold=0.333", cwd=days)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[1] == "V2 on H"
@@ -93,7 +93,7 @@ def test_bins_and_thresholds(days, parivox):
     done = count(parivox, days, "day1.csv", "--out", "t.counts", "--threshold", "0.5")
     done = parivox("audit", "t.counts", "-v", cwd=days)
     assert done.returncode == 0, done.stderr
-    assert "No EER: counted at given thresholds only." in done.stdout
+    assert "No EER: trials are counted at given thresholds only." in done.stdout
 
 
 def test_without_a_curve_the_counted_thresholds_are_named(days, parivox):
@@ -114,14 +114,14 @@ def test_exact_scores_of_several_groupings_need_bins_or_nothing_withheld(days, p
     assert not (days / "s.counts").exists()
     step = re.search(r"give (--step) (\S+), a few --threshold", done.stderr).groups()
     done = count(parivox, days, *several, *step)
-    assert done.stdout.splitlines()[1] == f"Counted in bins of {step[1]}."
+    assert done.stdout.splitlines()[1] == f"Trials are counted in bins of {step[1]}."
     done = parivox(
         "count", *several, "--speakers", "speakers.csv", "--by", "gender", "--withhold", "0",
         cwd=days,
     )  # fmt: skip
     assert done.stdout.splitlines()[2:] == [
         "No group is suppressed, however few speakers it has.",
-        "Rows of different groupings can be joined where scores are rare.",
+        "Rows of different groupings can be matched by their scores where scores are rare.",
     ]
 
 
@@ -179,7 +179,7 @@ def test_a_tally_beside_the_counts_says_what_it_reveals(days, parivox):
     assert done.returncode == 0, done.stderr
     f, m = "f (gender)", "m (gender)"
     assert done.stdout.splitlines()[2:] == [
-        "No group has fewer than 3 speakers, so none is suppressed.",
+        "No group has fewer than 3 speakers, so no group is suppressed.",
         "The speaker counts are in site.tally.",
         (
             "It contains, for 2 blocks of at least 3 speakers, their groups, and how many trials "

@@ -81,8 +81,8 @@ def test_a_nonsense_option_leaves_no_traceback_and_no_folder(parivox, files):
     [
         ("not-met", 3, 1, "a limit is not met (f)"),
         ("not-met", 5, 0, ""),
-        ("inconclusive", 5, 1, "a limit is not known to be met (f)"),
-        ("inconclusive,not-met", 5, 1, "a limit is not known to be met (f)"),
+        ("inconclusive", 5, 1, "a limit is not shown to be met (f)"),
+        ("inconclusive,not-met", 5, 1, "a limit is not shown to be met (f)"),
     ],
 )
 def test_a_limit_ends_with_an_exit_code_where_that_is_asked_for(
@@ -104,7 +104,7 @@ def test_the_old_name_of_a_condition_works_until_0_5(parivox):
     )  # fmt: skip
     assert done.returncode == 1
     assert "--fail-on cannot-tell is inconclusive since release 0.3" in done.stderr
-    assert "a limit is not known to be met (f)" in done.stderr
+    assert "a limit is not shown to be met (f)" in done.stderr
 
 
 @pytest.mark.parametrize(

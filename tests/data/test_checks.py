@@ -170,8 +170,8 @@ def test_what_is_odd_is_counted(read, csv, rows, plain, count):
         "trials": 9,
         "target trials": 3,
         "nontarget trials": 6,
-        "trials without score": 1,
-        "rows without score whose trial is also in another row": 1,
+        "trials without a score": 1,
+        "rows without a score whose trial is also in another row": 1,
         "exact duplicates": 2,
         "reversed pairs": 2,
         "trials of an utterance with itself": 1,
@@ -237,7 +237,7 @@ def test_what_finds_no_partner_is_counted(joined, count):
     )
     assert trial_set.n_trials == 4
     assert count(trial_set, "scores that belong to no trial of the list") == 2
-    assert count(trial_set, "trials without score", "trials") == 1
+    assert count(trial_set, "trials without a score", "trials") == 1
     trial_set = joined(LIST + LIST)
     assert count(trial_set, "exact duplicates", "trials") == 5
     with pytest.raises(DataError, match="of 5 rows 5 are not in the trial list"):

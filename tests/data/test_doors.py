@@ -701,7 +701,7 @@ def test_a_word_for_failures_is_one_by_the_option_that_inspect_writes(write, par
     write("bank.csv", decided("accepted", "rejected", "too short"))
     completed = parivox("inspect", "bank.csv", "people.csv")
     assert "columns recognised by their content: decision = 'result'" in completed
-    assert "'too short' is taken for what failed; audit needs" in completed
+    assert "'too short' is read as a failure; audit needs" in completed
     command = proposed_in(completed)
     assert command[-2:] == ["--columns", "failed=too short"]
     assert "58 trials, 6 speakers" in parivox(*command, "--no-intervals")

@@ -222,7 +222,7 @@ def test_a_word_for_failures_joins_those_that_the_user_names(write):
     rows = [(f"c{n}", "k1", ("ja", "nein", "leer", "zu kurz")[n % 4]) for n in range(8)]
     path = write("log.csv", text("call,customer,decision", rows))
     inspection = inspect(path, columns={"accept": "ja", "reject": "nein", "failed": "leer"})
-    assert "'zu kurz' is taken for what failed" in inspection_text(inspection)
+    assert "'zu kurz' is read as a failure" in inspection_text(inspection)
     assert "accept=ja,reject=nein,failed=leer|zu kurz" in inspection.next
 
 
@@ -306,7 +306,7 @@ def test_what_is_odd_is_counted(write):
         "exact duplicates": 1,
         "reversed pairs": 1,
         "trials of an utterance with itself": 1,
-        "trials without score": 1,
+        "trials without a score": 1,
         "ids that look like long numbers shortened by a spreadsheet": 1,
     }
     assert inspected_file.problems == ()

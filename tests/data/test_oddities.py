@@ -87,22 +87,22 @@ def test_ages_that_are_none_are_told_with_the_range_of_bands(attributes):
     table = {"speaker": SPEAKERS, "age": [*range(17, 38), -1, 999, 1990]}
     notes = noted(trials(), table, by=attributes)
     odd = (3, "-1, 999, 1990; all other numbers are from 17 to 37")
-    assert notes["numbers of 'age' far from all others"] == odd
+    assert notes["numbers in 'age' that are far from all others"] == odd
     assert notes["different numbers in 'age'"] == (24, "from -1 to 1990")
-    assert inspected(table)["numbers of 'age' far from all others"] == odd
+    assert inspected(table)["numbers in 'age' that are far from all others"] == odd
 
 
 def test_numbers_of_recordings_and_of_trials_are_told_too():
     scores = trials()
     scores["snr"] = [float(i % 30) for i in range(len(scores["score"]))]
     scores["snr"][5] = 9999.0
-    assert noted(scores, by="snr:10,20")["numbers of 'snr' far from all others"][0] == 1
+    assert noted(scores, by="snr:10,20")["numbers in 'snr' that are far from all others"][0] == 1
     del scores["snr"]
     ids = sorted({*scores["enrol"], *scores["test"]})
     table = {"utterance": ids, "snr": [i % 30 for i in range(len(ids))]}
     table["snr"][3] = 9999
     notes = noted(scores, by="snr:10,20", utterances=table)
-    assert notes["numbers of 'snr' far from all others"][0] == 1
+    assert notes["numbers in 'snr' that are far from all others"][0] == 1
 
 
 def change_some_scores(share, change, seed=3):

@@ -143,10 +143,10 @@ def test_cells_over_several_lines_are_reported_with_their_row(tmp_path, end):
         operating_points="threshold=0.5",
         intervals=False,
     )
-    rows = [row for row in audit.data.rows() if "over several lines" in item_in_words(row)]
+    rows = [row for row in audit.data.rows() if "spans several lines" in item_in_words(row)]
     assert [(item_in_words(row), row["count"], note_in_words(row)) for row in rows] == [
-        ("rows of s.csv with a cell over several lines", 2, "the first such row is row 3"),
-        ("rows of p.csv with a cell over several lines", 1, "the first such row is row 2"),
+        ("rows of s.csv with a cell that spans several lines", 2, "the first such row is row 3"),
+        ("rows of p.csv with a cell that spans several lines", 1, "the first such row is row 2"),
     ]
     files = parivox.inspect(tmp_path / "s.csv", tmp_path / "p.csv").files
     assert [file.read["spanning"] for file in files] == ["2 (first: row 3)", "1 (first: row 2)"]

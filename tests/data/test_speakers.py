@@ -96,7 +96,7 @@ def test_two_values_of_one_attribute(write):
         read_speakers(path, id="id")
     people = read_speakers(path, id="id", conflicts="exclude")
     assert people.attributes.rows() == [(None, "1"), ("m", "2")]
-    assert ("speakers with two values of sex", 1) in [
+    assert ("speakers with two values for sex", 1) in [
         (in_words(n.item), n.count) for n in people.notes([0])
     ]
 

@@ -220,8 +220,8 @@ def test_scores_of_another_scale_are_warned_of(shifted, written, tmp_path):
         warnings.append([line.partition(". ")[0] for line in applied.told[1:]])
     assert warnings == [
         [],
-        ["Data warning: all log likelihood ratios are above 0"],
-        ["Data warning: all log likelihood ratios are below 0"],
+        ["Data warning: all log-likelihood ratios are above 0"],
+        ["Data warning: all log-likelihood ratios are below 0"],
     ]
 
 
@@ -262,7 +262,7 @@ def test_a_group_too_small_or_without_a_line_keeps_the_common_calibrator(shifted
     )
     calibration = pv.calibrate(trials, speakers=few, **OPTIONS)
     group_rows, common = rows(calibration, "per group")["x"], rows(calibration, "common")["x"]
-    assert reason_text(group_rows) == "2 speakers are left to fit on; 5 are needed"
+    assert reason_text(group_rows) == "2 speakers remain for the fit; 5 are needed"
     assert group_rows["cllr"] == common["cllr"]
     assert "x" not in calibration.apart
     of_m = pl.col("enrol") >= "p30"
@@ -284,7 +284,7 @@ def test_people_alone_in_their_group_and_of_unknown_group_take_the_common_calibr
     )
     calibration = pv.calibrate(trials, speakers=regrouped_speakers, **OPTIONS)
     group_rows = rows(calibration, "per group")
-    assert reason_text(group_rows["x"]) == "0 speakers are left to fit on; 5 are needed"
+    assert reason_text(group_rows["x"]) == "0 speakers remain for the fit; 5 are needed"
     assert group_rows["x"]["cllr"] == rows(calibration, "common")["x"]["cllr"]
     assert group_rows["x"]["cllr_low"] is None
     assert calibration.record["unknown"] > 0

@@ -226,7 +226,7 @@ def test_scores_without_the_shift_do_at_one_threshold_what_groups_do_at_their_ow
         ({"by": None}, "by names no grouping; name one, for example by='gender'"),
         ({"side": "both"}, "side='both' is not known; choose from enrol, test"),
         ({"folds": 2}, "folds is 2; give a whole number from 4 to 12"),
-        ({"aim": "fpr=0.0001"}, r"is below one error in \d+ trials\); give trials of more"),
+        ({"aim": "fpr=0.0001"}, r"is less than one error in \d+ trials\); give trials of more"),
     ],
 )
 def test_what_cannot_be_done_is_told_in_a_sentence(shifted, change, message):
@@ -250,7 +250,7 @@ def test_a_group_too_small_to_be_held_out_keeps_the_common_threshold(shifted):
     )
     selection = pv.thresholds(trials, speakers=few, **OPTIONS)
     group_rows, common = rows(selection, "per group")["x"], rows(selection, "common")["x"]
-    assert reason_text(group_rows) == "2 speakers are left to fit on; 5 are needed"
+    assert reason_text(group_rows) == "2 speakers remain for the fit; 5 are needed"
     assert group_rows["threshold"] == common["threshold"]
     assert "x" not in selection.apart
 

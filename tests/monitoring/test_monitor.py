@@ -250,7 +250,7 @@ def test_repeated_rows_and_those_without_decision_are_told(again):
         {"item": "exact_duplicates", "count": len(table) - 5, "note": "counted_once"},
     ]
     printed = " ".join(str(monitored).split())
-    assert "5 rows without score whose trial is also in another row (excluded)" in printed
+    assert "5 rows without a score whose trial is also in another row (excluded)" in printed
 
 
 def test_rows_without_decision_alone_are_told(again):
@@ -342,7 +342,7 @@ def test_groups_too_small_and_weeks_too_few_are_told(tmp_path):
     monitored = streamed(tmp_path, weeks=1)
     before = monitored.groups.subset(against="before").rows()
     assert {row["reason"] for row in before} == {"few_earlier_weeks"}
-    assert reason_text(before[0]) == "fewer than 4 weeks of earlier days"
+    assert reason_text(before[0]) == "fewer than 4 weeks of earlier data"
     few = PEOPLE.with_columns(gender=pl.Series(["x"] * 5 + ["f", "m"] * 77 + ["f"]))
     options = {"state": tmp_path / "few", "key": tmp_path / "key", "day": day(0)}
     monitored = pv.monitor(calls(0), new=True, **options, **{**OPTIONS, "speakers": few})

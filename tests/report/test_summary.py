@@ -64,9 +64,9 @@ def test_what_was_chosen_without_by_is_said(audited, printed_summary):
 @pytest.mark.slow
 def test_a_point_that_is_not_found_gives_its_reason(audited, printed):
     text = printed(audited(by="gender", operating_points=["fpr=0.0001", "eer"]))
-    assert "below one error" in " ".join(text.split())
+    assert "less than one error" in " ".join(text.split())
     text = printed(audited(by="gender", operating_points=["fpr=0.0001"]))
-    assert "below one error" in " ".join(text.split())
+    assert "less than one error" in " ".join(text.split())
 
 
 @pytest.mark.slow

@@ -46,28 +46,34 @@ def test_all_pairs_of_verdicts_read_differently():
             "fpr",
             "worse",
             (4.3, 1.4, 12.9),
-            "false accepts 4.3 times as frequent [1.4, 13] as among all other groups combined",
+            "false accepts are 4.3 times as frequent [1.4, 13] as among all other groups combined",
         ),
         (
             "fnr",
             "better",
             (0.41, 0.2, 0.846),
-            "false rejects 0.41 times as frequent [0.20, 0.85] as among all other groups combined",
+            (
+                "false rejects are 0.41 times as frequent [0.20, 0.85] as among all other groups "
+                "combined"
+            ),
         ),
         (
             "fnr",
             "equivalent",
             (1.03, 0.9, 1.2),
             (
-                "false rejects equivalent to all other groups combined: 1.0 times as frequent "
-                "[0.90, 1.2]"
+                "false rejects are equivalent to those of all other groups combined: 1.0 times as "
+                "frequent [0.90, 1.2]"
             ),
         ),
         (
             "fnr",
             "better",
             (0.0, 0.0, 0.7),
-            "no false rejects; at most 0.70 times as frequent as among all other groups combined",
+            (
+                "no false rejects; false rejects are at most 0.70 times as frequent as among all "
+                "other groups combined"
+            ),
         ),
     ],
 )
@@ -136,7 +142,7 @@ def test_a_threshold_that_was_infinite_is_named():
     ]
     cells = {name: [each[name] for each in rows] for name in rows[0]}
     words = [cell_text(cell) for cell in verdict_facts(cells, {("a", "b", "fpr=0")}, 0.95)]
-    assert words[0] == "false accepts inconclusive: no interval"
+    assert words[0] == "false accepts are inconclusive: no interval"
     assert words[2] == "both groups are inconclusive: the threshold is infinite"
 
 

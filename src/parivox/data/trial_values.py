@@ -190,7 +190,7 @@ def decision_words(words: Sequence[str]) -> tuple[dict[str, str], str]:
     Examples
     --------
     >>> decision_words(["accept", "reject", "too short"])
-    ({'failed': 'too short'}, "'too short' is taken for what failed")
+    ({'failed': 'too short'}, "'too short' is read as a failure")
     >>> decision_words(["ja", "nein"])[0]
     {'accept': 'WORD', 'reject': 'WORD'}
     """
@@ -215,9 +215,9 @@ def unknown_words(words: Sequence[str]) -> list[str]:
 
 
 def failure_words_text(words: Sequence[str]) -> str:
-    """Return that words are taken for failures, as a clause."""
-    verb = "are" if len(words) > 1 else "is"
-    return f"{', '.join(map(repr, words))} {verb} taken for what failed"
+    """Return that words are read as failures, as a clause."""
+    meaning = "are read as failures" if len(words) > 1 else "is read as a failure"
+    return f"{', '.join(map(repr, words))} {meaning}"
 
 
 def columns_option(recipe: Mapping[str, str]) -> str:

@@ -63,7 +63,7 @@ _CAUSE = "because"
 
 def _few_trials(values: Mapping[str, Any]) -> str:
     trials = "1 trial" if values["trials"] == 1 else f"{values['trials']} trials"
-    return f"{values['operating_point']} is below one error in {trials}"
+    return f"{values['operating_point']} is less than one error in {trials}"
 
 
 def _undefined_share(values: Mapping[str, Any]) -> str:
@@ -71,7 +71,7 @@ def _undefined_share(values: Mapping[str, Any]) -> str:
 
 
 def _excluded_share(values: Mapping[str, Any]) -> str:
-    return f"{100 * values['share']:.1f} % of the trials excluded"
+    return f"{100 * values['share']:.1f} % of the trials are excluded"
 
 
 def _partial_mean(values: Mapping[str, Any]) -> str:
@@ -81,7 +81,7 @@ def _partial_mean(values: Mapping[str, Any]) -> str:
 
 def _bin_edges(values: Mapping[str, Any]) -> str:
     bins = Bins(values["step"], tuple(values["thresholds"]))
-    return f"the threshold is not an edge of {bins.in_words()}"
+    return f"the threshold is not a bin edge ({bins.in_words()})"
 
 
 def _few_errors(values: Mapping[str, Any]) -> str:
@@ -137,19 +137,20 @@ SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "fnir_above_fpir": SentenceTemplate("FNIR exceeds FPIR at every threshold"),
     "decisions_without_scores": SentenceTemplate("decisions without scores"),
-    "counted_at_thresholds": SentenceTemplate("counted at given thresholds only"),
+    "counted_at_thresholds": SentenceTemplate("trials are counted at given thresholds only"),
     "target_rate_too_low": SentenceTemplate(
         _few_trials, {"operating_point": "fpr=0.001", "trials": 500}
     ),
     "threshold_between_edges": SentenceTemplate(_bin_edges, {"step": "0.01", "thresholds": [0.5]}),
     "unresolvable": SentenceTemplate(
-        "unresolvable: a rate of {target_rate!r} is below one error in {trials} trials",
+        "a rate of {target_rate!r} cannot be resolved: it is less than one error in {trials} "
+        "trials",
         {"target_rate": 0.001, "trials": 500},
     ),
     "not_declared_llr": SentenceTemplate(
         "scores are not declared to be log-likelihood ratios (--llr)"
     ),
-    "undefined_on_scores": SentenceTemplate("undefined for these scores"),
+    "undefined_on_scores": SentenceTemplate("the metric is undefined for these scores"),
     "no_trials_of_failed_recordings": SentenceTemplate(
         "the list contains no trial of a failed recording"
     ),
@@ -157,9 +158,9 @@ SENTENCES: dict[str, SentenceTemplate] = {
     "none_attempted": SentenceTemplate("no attempts"),
     "failures_not_given": SentenceTemplate("failures were not supplied"),
     "no_seconds": SentenceTemplate("no trial has a time in seconds"),
-    "unknown_from_counts": SentenceTemplate("cannot be computed from score counts"),
+    "unknown_from_counts": SentenceTemplate("score counts do not contain this value"),
     "no_common_stratum": SentenceTemplate(
-        "no stratum in which every group has trials of several speakers"
+        "there is no stratum in which every group has trials of several speakers"
     ),
     "withheld": SentenceTemplate("suppressed: fewer than {speakers} speakers", {"speakers": 5}),
     "withheld_to_protect": SentenceTemplate(
@@ -168,7 +169,7 @@ SENTENCES: dict[str, SentenceTemplate] = {
         {"speakers": 5},
     ),
     "exact_value": SentenceTemplate("exact value: {exact:.9g}", {"exact": 0.0475}),
-    "bt4vt_needs_both_classes": SentenceTemplate("bt4vt needs trials of both classes"),
+    "bt4vt_needs_both_classes": SentenceTemplate("bt4vt needs target and nontarget trials"),
     # why a measure of groups is undefined, infinite or set by convention
     "undefined_value": SentenceTemplate("the value of the group is undefined"),
     "undefined_reference": SentenceTemplate("the value of the reference is undefined"),
@@ -183,9 +184,13 @@ SENTENCES: dict[str, SentenceTemplate] = {
     "common_speaker": SentenceTemplate("one speaker takes part in all trials"),
     "no_errors": SentenceTemplate("no errors"),
     "only_errors": SentenceTemplate("only errors"),
-    "deff_of_other_groups": SentenceTemplate("computed with the design effect of the other groups"),
-    "speakers_as_trials": SentenceTemplate("each speaker counted as one trial"),
-    "variance_raised": SentenceTemplate("variance raised towards that of the other groups"),
+    "deff_of_other_groups": SentenceTemplate(
+        "the interval uses the design effect of the other groups"
+    ),
+    "speakers_as_trials": SentenceTemplate("each speaker counts as one trial"),
+    "variance_raised": SentenceTemplate(
+        "the variance is raised towards the variance of the other groups"
+    ),
     "interval_may_be_short": SentenceTemplate("the interval may be too narrow"),
     "upper_limit_only": SentenceTemplate("upper limit only"),
     "few_speakers_for_rare_kinds": SentenceTemplate(
@@ -193,15 +198,17 @@ SENTENCES: dict[str, SentenceTemplate] = {
         {"speakers": 12},
     ),
     "threshold_varies": SentenceTemplate(
-        "the interval includes the uncertainty of the threshold, set on the audited trials"
+        "the interval includes the uncertainty of the threshold, which is set on the audited trials"
     ),
     "threshold_stays": SentenceTemplate(
         "the threshold, set on the audited trials, is treated as fixed"
     ),
-    "optimism_corrected": SentenceTemplate("corrected for the optimism of minimum Cllr"),
+    "optimism_corrected": SentenceTemplate(
+        "the interval is corrected for the optimism of minimum Cllr"
+    ),
     "undefined_in_replicates": SentenceTemplate(_undefined_share, {"share": 0.012}),
     "reference_itself": SentenceTemplate("the reference itself"),
-    "as_of_fpr": SentenceTemplate("interval taken from FPR"),
+    "as_of_fpr": SentenceTemplate("the interval is that of FPR"),
     "equal_weights": SentenceTemplate(_strata, {"strata": ["phone", "studio"]}),
     "trials_left_out": SentenceTemplate(_excluded_share, {"share": 0.25}),
     # why there is no interval
@@ -224,7 +231,9 @@ SENTENCES: dict[str, SentenceTemplate] = {
     "fewer_than_two_speakers": SentenceTemplate("fewer than two speakers"),
     "same_in_all_replicates": SentenceTemplate("the value is the same in all replicates"),
     "all_replicates_alike": SentenceTemplate("all replicates have the same value"),
-    "beyond_number_range": SentenceTemplate("outside the range of floating-point numbers"),
+    "beyond_number_range": SentenceTemplate(
+        "the interval is outside the range of floating-point numbers"
+    ),
     "same_group_or_reference": SentenceTemplate(
         "the group or its reference is the same in all replicates"
     ),
@@ -233,8 +242,8 @@ SENTENCES: dict[str, SentenceTemplate] = {
         "the test speakers of some nontarget trials are unknown"
     ),
     "speakers_unknown_from_counts": SentenceTemplate("score counts do not identify speakers"),
-    "too_many_trials_for_memory": SentenceTemplate("too many trials to fit in memory"),
-    "too_many_speakers_to_draw": SentenceTemplate("too many speakers for random draws"),
+    "too_many_trials_for_memory": SentenceTemplate("the trials do not fit in memory"),
+    "too_many_speakers_to_draw": SentenceTemplate("there are too many speakers for random draws"),
     "tau_log_is_cut_off": SentenceTemplate(
         "replicates of tau_log are distorted, because tau_log is cut off at 0; spread is the "
         "square of tau_log without this cut-off"
@@ -247,21 +256,21 @@ SENTENCES: dict[str, SentenceTemplate] = {
         "fewer than {speakers} speakers to split, or no replicates", {"speakers": 4}
     ),
     "no_group_has_errors": SentenceTemplate("no group has errors"),
-    "no_group_has_rate": SentenceTemplate("no group has a value of the rate"),
+    "no_group_has_rate": SentenceTemplate("no group has a value for the rate"),
     "too_few_errors_to_draw": SentenceTemplate(
         "too few errors to simulate a system with equal rates"
     ),
     "too_few_groups_to_draw": SentenceTemplate(
-        "too few groups with enough speakers to simulate a system with equal rates"
+        "too few groups have enough speakers to simulate a system with equal rates"
     ),
-    "no_speakers_to_exchange": SentenceTemplate("no speakers to exchange between groups"),
+    "no_speakers_to_exchange": SentenceTemplate("no speakers can be exchanged between groups"),
     "shared_speakers": SentenceTemplate(
         "equal rates cannot be simulated: some speakers are in several groups"
     ),
     "fewer_than_two_groups": SentenceTemplate("fewer than two groups"),
     "fewer_than_three_groups": SentenceTemplate("fewer than three groups"),
     "fewer_than_two_groups_with_errors": SentenceTemplate(
-        "fewer than two groups with at least two expected errors"
+        "fewer than two groups have at least two expected errors"
     ),
     "variance_of_too_few_groups": SentenceTemplate("too few groups have a known variance"),
     "too_few_for_interaction": SentenceTemplate(
@@ -283,7 +292,7 @@ SENTENCES: dict[str, SentenceTemplate] = {
         ),
         {"attacks": 3},
     ),
-    "held_by_operating_point": SentenceTemplate("fixed by the operating point"),
+    "held_by_operating_point": SentenceTemplate("the operating point fixes this rate"),
     # verdicts
     **VERDICT_SENTENCES,
     # minimums, limits and trends
@@ -296,25 +305,25 @@ SENTENCES: dict[str, SentenceTemplate] = {
     "not_in_audit": SentenceTemplate("not in this audit"),
     "not_in_this_release": SentenceTemplate("not in this release"),
     "not_in_release_before": SentenceTemplate("not in the previous release"),
-    "same_in_all_draws": SentenceTemplate("the same in all draws"),
-    "one_value": SentenceTemplate("all speakers have the same number"),
+    "same_in_all_draws": SentenceTemplate("the value is the same in all draws"),
+    "one_value": SentenceTemplate("the attribute has the same value for all speakers"),
     "separated": SentenceTemplate(
-        "all trials with errors have values of the attribute at or above those of all other "
-        "trials, or all at or below"
+        "the values of the attribute in trials with errors are all at or above, or all at or "
+        "below, the values in all other trials"
     ),
     # what another version wrote, and what the exit code tells
     "missing_in_version": SentenceTemplate(
-        "missing: Parivox {version} has no such {kind}; audit again to have it",
+        "missing, as Parivox {version} did not write this {kind}; audit again to add the {kind}",
         {"version": "0.1.0", "kind": "column"},
     ),
     "unknown_to_this_version": SentenceTemplate(
-        "set aside: not known to the Parivox that read it; update Parivox to have it"
+        "set aside, as this version of Parivox does not know it; update Parivox to read it"
     ),
     "limit_not_met": SentenceTemplate("a limit is not met ({group})", {"group": "f"}),
     "limit_inconclusive": SentenceTemplate(
-        "a limit is not known to be met ({group})", {"group": "f"}
+        "a limit is not shown to be met ({group})", {"group": "f"}
     ),
-    "group_worse": SentenceTemplate("a group is shown worse ({group})", {"group": "f"}),
+    "group_worse": SentenceTemplate("a group is shown to be worse ({group})", {"group": "f"}),
     # what two systems or lists share
     "same_trials": SentenceTemplate("the same trials"),
     "compared_on_common_trials": SentenceTemplate(
@@ -354,7 +363,7 @@ SENTENCES: dict[str, SentenceTemplate] = {
 """Every sentence by its code."""
 MEASURE_REASONS = {
     "one_group": "there is only one group",
-    "no_groups": "no group has a value of the rate",
+    "no_groups": "no group has a value for the rate",
     "no_errors": "no group has errors",
 }
 """Sentences of reasons of meta-measures that have a code of their own, or another meaning."""
@@ -468,7 +477,7 @@ def counted_text(row: Row) -> str:
     Examples
     --------
     >>> counted_text({"count": 1, "item": "trials_without_score"})
-    '1 trial without score'
+    '1 trial without a score'
     """
     count = row["count"]
     counted = (
@@ -560,13 +569,15 @@ _OTHER_CODES = {
 def catalogue_lines() -> Iterator[str]:
     """Yield every code with its sentence on example values, as a list in Markdown.
 
-    Codes that are their own sentence, with blanks for underscores, come first, in one line. Those
-    that no audit has are in `other_lines`.
+    Codes that are their own sentence, with blanks for underscores, come first, in one line, and are
+    not repeated for a table. Those that no audit has are in `other_lines`.
     """
     yield from _sentence_lines(SENTENCES.keys() - _OTHER_CODES)
     for table, table_sentences in {**_SENTENCES_OF_TABLES, "a plan": PLAN_REASONS}.items():
         for code in table_sentences:
-            yield f"- `{code}` in {table}: {fact_text(Fact(code, {}), table_sentences)}"
+            words = fact_text(Fact(code, {}), table_sentences)
+            if words != _plain_words(code):
+                yield f"- `{code}` in {table}: {words}"
 
 
 def other_lines() -> Iterator[str]:
@@ -598,13 +609,18 @@ def limitation_lines() -> Iterator[str]:
         yield f"- `{code}`: {short}" + ("" if sentence == short else f". *In full:* {sentence}")
 
 
+def _plain_words(code: str) -> str:
+    """Return a code with blanks for underscores, which is its sentence if it has no other."""
+    return code.replace("_", " ")
+
+
 def _sentence_lines(codes: Collection[str]) -> Iterator[str]:
     sentences = {
         code: fact_text(Fact(code, template.example))
         for code, template in SENTENCES.items()
         if code in codes
     }
-    plain_codes = [code for code, words in sentences.items() if words == code.replace("_", " ")]
+    plain_codes = [code for code, words in sentences.items() if words == _plain_words(code)]
     if plain_codes:
         yield f"{', '.join(f'`{code}`' for code in plain_codes)}."
         yield ""

@@ -64,13 +64,11 @@ def _two_codings(values: Values) -> str:
 
 
 def _changed_by_spreadsheet(values: Values) -> str:
-    return f"{', '.join(values['values'])}: a spreadsheet may have changed them"
+    return f"{', '.join(values['values'])}: a spreadsheet may have changed these values"
 
 
 def _codes_0_1_or_1_2(values: Values) -> str:
-    return (
-        f"{_numbers(values)}: the codes may be 0 and 1, or they may be 1 and 2 with 0 for unknown"
-    )
+    return f"{_numbers(values)}: the codes may be 0 and 1, or 1 and 2 with 0 for unknown"
 
 
 def _children_or_decades(values: Values) -> str:
@@ -97,10 +95,10 @@ def _share_of_score(values: Values) -> str:
 
 
 def _with_span(words: str) -> Callable[[Values], str]:
-    """Return a template of words behind the range of scores."""
+    """Return a template of what scores of this range are like."""
 
     def sentence(values: Values) -> str:
-        return f"from {values['low']:.4g} to {values['high']:.4g}, {words}"
+        return f"the scores are from {values['low']:.4g} to {values['high']:.4g}, {words}"
 
     return sentence
 
@@ -110,7 +108,7 @@ def _threshold_beyond_scores(where: str, decided: str) -> Callable[[Values], str
 
     def sentence(values: Values) -> str:
         return (
-            f"the threshold {values['threshold']:.4g} of {values['cost']} is {where} score, "
+            f"the threshold of {values['cost']}, {values['threshold']:.4g}, is {where} score, "
             f"{values['extreme']:.4g}: every trial is {decided}"
         )
 
@@ -247,13 +245,13 @@ def _share_of_few_speakers(values: Values) -> str:
 
 def _bins(values: Values) -> str:
     bins = Bins(values["step"], tuple(values["thresholds"]))
-    return f"counted {'in' if bins.step else 'at'} {bins.in_words()}"
+    return f"trials are counted {'in' if bins.step else 'at'} {bins.in_words()}"
 
 
 def _groups_suppressed(values: Values) -> str:
     groups = (f"{each['group']} ({each['grouping']})" for each in values["groups"])
     few_speakers = f"groups of fewer than {values['speakers']} speakers"
-    return f"withheld to protect {few_speakers}: {', '.join(groups)}"
+    return f"suppressed to protect {few_speakers}: {', '.join(groups)}"
 
 
 def _speaker_counts(units: str, reader: str) -> Callable[[Values], str]:
@@ -317,15 +315,15 @@ def _attacks(values: Values) -> str:
 
 def _share_difference(values: Values) -> str:
     return (
-        f"by up to {100 * values['difference']:.1f} percentage points: compare the SFAR with equal "
-        "weight for each attack"
+        f"the shares differ by up to {100 * values['difference']:.1f} percentage points: compare "
+        "the SFAR with equal weight for each attack"
     )
 
 
 def _spoof_share_difference(values: Values) -> str:
     return (
-        f"by up to {100 * values['difference']:.1f} percentage points: compare the SASV-EER at one "
-        "share"
+        f"the shares differ by up to {100 * values['difference']:.1f} percentage points: compare "
+        "SASV-EERs at the same share of spoof trials"
     )
 
 
@@ -349,21 +347,19 @@ _COUNTED = {
     "nontarget_trials": _counted("nontarget trial{s}"),
     "spoof_trials": _counted("spoof trial{s}"),
     "labels_of_espnet_spoof": _counted(
-        "label{s} read as those of ESPnet's ASVspoof 5: 0 target, 1 nontarget, 2 spoof"
+        "label{s} read as ESPnet writes labels of ASVspoof 5: 0 target, 1 nontarget, 2 spoof"
     ),
     "spoof_trials_of_other_speakers": _counted(
         "spoof trial{s} that imitate{v} another speaker than the claimed one"
     ),
     "spoof_trials_without_attack": _counted("spoof trial{s} without attack"),
     "claimed_speakers_without_target_trials": _counted(
-        "claimed speaker{s} of spoof trials without target trials"
+        "speaker{s} claimed in spoof trials but in no target trial"
     ),
     "spoofed_recordings_of_several_claims": _counted(
-        "spoofed recording{s} that claim{v} several speakers"
+        "spoofed recording{s} whose trials claim several speakers"
     ),
-    "trials_without_countermeasure_score": _counted(
-        "trial{s} without a score of the countermeasure"
-    ),
+    "trials_without_countermeasure_score": _counted("trial{s} without a countermeasure score"),
     "target_trials_rejected_by_countermeasure": _counted(
         "target trial{s} rejected by the countermeasure"
     ),
@@ -372,26 +368,26 @@ _COUNTED = {
     ),
     "tdcf": SentenceTemplate("t-DCF, normalised ({cost})", {"cost": "asvspoof5"}),
     "tdcf_raw": SentenceTemplate("t-DCF ({cost})", {"cost": "asvspoof5"}),
-    "min_tdcf": SentenceTemplate("smallest t-DCF, normalised ({cost})", {"cost": "asvspoof5"}),
-    "enrolments_of_every_test": _counted("enrolment{s} that every test is compared with"),
+    "min_tdcf": SentenceTemplate("minimum t-DCF, normalised ({cost})", {"cost": "asvspoof5"}),
+    "enrolments_of_every_test": _counted("enrolment{s} compared with every test recording"),
     "models": _counted("model{s}"),
     "recordings": _counted("recording{s}"),
-    "trials_without_score": _counted("trial{s} without score"),
-    "trials_without_decision": _counted("trial{s} without decision"),
-    "target_trials_without_score": _counted("target trial{s} without score"),
-    "nontarget_trials_without_score": _counted("nontarget trial{s} without score"),
-    "tests_without_score": _counted("nontarget trial{s} without score"),
+    "trials_without_score": _counted("trial{s} without a score"),
+    "trials_without_decision": _counted("trial{s} without a decision"),
+    "target_trials_without_score": _counted("target trial{s} without a score"),
+    "nontarget_trials_without_score": _counted("nontarget trial{s} without a score"),
+    "tests_without_score": _counted("nontarget trial{s} without a score"),
     "missing_target_scores_differ": _counted(
-        "target trial{s} without score, whose share differs by group"
+        "target trial{s} without a score, whose share differs by group"
     ),
     "missing_nontarget_scores_differ": _counted(
-        "nontarget trial{s} without score, whose share differs by group"
+        "nontarget trial{s} without a score, whose share differs by group"
     ),
     "rows_without_score_repeated": _counted(
-        "row{s} without score whose trial is also in another row"
+        "row{s} without a score whose trial is also in another row"
     ),
     "trials_of_nobody": _counted("trial{s} of unknown speakers"),
-    "decisions_without_score": _counted("decision{s} of trials without score"),
+    "decisions_without_score": _counted("decision{s} on trials without a score"),
     "exact_duplicates": _counted("exact duplicate{s}"),
     "contradicting_rows": _counted("contradictory row{s}"),
     "labels_against_speakers": _counted("label{s} that contradict{v} the speakers"),
@@ -417,12 +413,14 @@ _COUNTED = {
     "repeated_speaker_rows": _counted("row{s} that repeat{v} a speaker"),
     "repeated_utterance_rows": _counted("row{s} that repeat{v} an utterance"),
     "repeated_model_rows": _counted("row{s} that repeat{v} a recording of a model"),
-    "speakers_of_unknown_group": _counted("speaker{s} of unknown or excluded group in the trials"),
+    "speakers_of_unknown_group": _counted(
+        "speaker{s} in the trials whose group is unknown or excluded"
+    ),
     "utterances_of_unknown_group": _counted(
-        "utterance{s} of unknown or excluded group in the trials"
+        "utterance{s} in the trials whose group is unknown or excluded"
     ),
     "speakers_without_trials": _counted("speaker{s} of groups without any trial"),
-    "trials_in_no_stratum": _counted("trial{s} in no stratum of --within or between two strata"),
+    "trials_in_no_stratum": _counted("trial{s} in no stratum of --within, or between two strata"),
     "trials_beyond_memory": _counted("trial{s} of a list that does not fit in memory"),
     "files_of_counts": _counted("file{s} of score counts"),
     "group_withheld": SentenceTemplate("group suppressed"),
@@ -440,13 +438,13 @@ _COUNTED = {
         "searches excluded, as pairs with an enrolled person are missing"
     ),
     "lower_scores_of_models": SentenceTemplate(
-        "scores of further models of a person, of which the highest counts"
+        "scores of a person's further models (the highest score of each person counts)"
     ),
     "mates_in_ties": SentenceTemplate(
         "mated searches in which another person has the same score as the person sought"
     ),
     "few_false_positives_expected": SentenceTemplate(
-        "non-mated searches, of which fewer than 30 false positives are expected"
+        "non-mated searches, in which fewer than 30 false positives are expected"
     ),
 }
 """What was counted, of which sentences do not depend on values."""
@@ -480,7 +478,7 @@ DATA_SENTENCES = {
         _trials_not_selected, {"conditions": [{"attribute": "device", "values": ["phone"]}]}
     ),
     "speakers_with_unknown_value": _counted("speaker{s} with unknown {attribute}", _ATTRIBUTE),
-    "speakers_with_two_values": _counted("speaker{s} with two values of {attribute}", _ATTRIBUTE),
+    "speakers_with_two_values": _counted("speaker{s} with two values for {attribute}", _ATTRIBUTE),
     "left_out_by_groups_file": SentenceTemplate(
         "{unit} whose {attribute} {value!r} is excluded by the groups file",
         {"unit": "speakers", **_ATTRIBUTE, "value": "x"},
@@ -492,7 +490,7 @@ DATA_SENTENCES = {
         "comments above the data of {file}", {"file": "scores.csv"}
     ),
     "rows_over_several_lines": _counted(
-        "row{s} of {file} with a cell over several lines", {"file": "scores.csv"}
+        "row{s} of {file} with a cell that spans several lines", {"file": "scores.csv"}
     ),
     "scores_multiplied_by_log": _counted(
         "score{s} multiplied by ln {base} for Cllr and Bayes thresholds", {"base": "10"}
@@ -501,15 +499,16 @@ DATA_SENTENCES = {
         _trials_of_unknown_group, {"unit": "speaker", "or_withheld": False, **_ALLOCATED}
     ),
     "nontarget_trials_between_two_groups": SentenceTemplate(
-        _with_allocation("nontarget trial{s} between two groups, which count{v} for no group"),
+        _with_allocation("nontarget trial{s} between two groups, counted for no group"),
         _ALLOCATED,
     ),
     "trials_between_two_groups": SentenceTemplate(
-        _with_allocation("trial{s} between two groups, which count{v} for no group"), _ALLOCATED
+        _with_allocation("trial{s} between two groups, counted for no group"), _ALLOCATED
     ),
     "undecided_trials": SentenceTemplate(
         _with_allocation(
-            "trial{s} without decision or threshold, not counted at the operating point deployed"
+            "trial{s} without a decision or threshold, not counted at the operating point "
+            "'deployed'"
         ),
         _ALLOCATED,
     ),
@@ -533,19 +532,19 @@ DATA_SENTENCES = {
         _groups_suppressed, {"speakers": 5, "groups": [{"grouping": "gender", "group": "f"}]}
     ),
     "subtraction_from_other_counts": SentenceTemplate(
-        "from another file of the same trials, counted by other groups, these counts may be "
-        "recovered by subtraction"
+        "another file that counts the same trials by other groups may reveal these counts by "
+        "subtraction"
     ),
     "no_group_too_small_to_share": SentenceTemplate(
-        "no group has fewer than {speakers} speakers, so none is suppressed", {"speakers": 5}
+        "no group has fewer than {speakers} speakers, so no group is suppressed", {"speakers": 5}
     ),
     "groups_of_any_size": SentenceTemplate("no group is suppressed, however few speakers it has"),
     "rows_joinable": SentenceTemplate(
-        "rows of different groupings can be joined where scores are rare"
+        "rows of different groupings can be matched by their scores where scores are rare"
     ),
     "rows_rarely_joinable": SentenceTemplate(
-        "rows of different groupings cannot be joined by score, except for at most a tenth of a "
-        "group's trials, whose scores are rare"
+        "rows of different groupings cannot be matched by their scores, except for trials with "
+        "rare scores: at most a tenth of a group's trials"
     ),
     "trials_as_counts": SentenceTemplate(
         _size_of_counts, {"trials": 9850, "groupings": ["gender"], "within": [], "rows": 412}
@@ -579,7 +578,7 @@ DATA_SENTENCES = {
     "not_in_counts": SentenceTemplate(_not_in_counts, {"content": "by_recording"}),
     **CONTENTS,
     "scores_in_a_bin": _counted(
-        "difference{s} between scores of one bin (width {step})", {"step": "0.01"}
+        "difference{s} between scores in the same bin (width {step})", {"step": "0.01"}
     ),
     # what was done about it, and what follows
     "left_out": SentenceTemplate("excluded"),
@@ -588,8 +587,8 @@ DATA_SENTENCES = {
         "excluded with their trials, as the other trials have scores"
     ),
     "left_out_for_placeholder": SentenceTemplate(
-        "excluded, as the speaker of a side is a placeholder such as nan or unknown; if the "
-        "placeholder is a name, list it in the speaker table"
+        "excluded, as a speaker is a placeholder such as nan or unknown; if the placeholder is a "
+        "name, list it in the speaker table"
     ),
     "counted_once": SentenceTemplate("counted once"),
     "sfar_may_be_too_low": SentenceTemplate("SFAR may be too low"),
@@ -607,14 +606,14 @@ DATA_SENTENCES = {
     "counted_in_fte_or_fta": SentenceTemplate("counted in FTE or FTA only"),
     "counted_for_enrolment_speaker": SentenceTemplate(
         "these trials count for the group of the enrolment speaker, whose FPR then has no "
-        "interval; to compute an interval, name the test speakers in a column test_speaker or "
-        "with --utterances"
+        "interval; for an interval, name the test speakers in a column test_speaker or with "
+        "--utterances"
     ),
     "counted_for_both_speakers": SentenceTemplate("each trial counts for both speakers"),
     "p_of_exchanged_speakers": SentenceTemplate(
         "p = {p:.2g} by a permutation of speakers among groups", {"p": 0.0012}
     ),
-    "compared_with_all_others": SentenceTemplate("each compared with all others"),
+    "compared_with_all_others": SentenceTemplate("each recording is compared with all others"),
     "no_labels": SentenceTemplate("the file has no labels"),
     "no_labels_and_no_claims": SentenceTemplate(
         "the file has no labels and no claims: {column!r} is both the caller and the claimed "
@@ -629,8 +628,8 @@ DATA_SENTENCES = {
     ),
     "first_such_row": SentenceTemplate("the first such row is row {row}", {"row": 7}),
     "groups": SentenceTemplate(_groups, {"groups": ["f+Chile", "m+Peru"], "more": 3}),
-    "needs_rows": SentenceTemplate("computing this needs the rows of the trials"),
-    "counts_hold_sums": SentenceTemplate("score counts contain only the sums of seconds"),
+    "needs_rows": SentenceTemplate("the rows of the trials are needed"),
+    "counts_hold_sums": SentenceTemplate("score counts contain seconds only as sums"),
     "unknown_in_several_files": SentenceTemplate(
         "unknown with several files of score counts, as the same speaker or "
         "recording may be in several files"
@@ -638,7 +637,7 @@ DATA_SENTENCES = {
     "keys_of_sites_differ": SentenceTemplate(
         "the keys of the sites differ, so a speaker at two sites counts as two people"
     ),
-    "of_each_file_only": SentenceTemplate("only within each file"),
+    "of_each_file_only": SentenceTemplate("counted within each file only"),
     **{code: SentenceTemplate(words) for code, words in ID_DIFFERENCES.items()},
     # data warnings: values of attributes
     "range_of_numbers": SentenceTemplate(
@@ -668,7 +667,7 @@ DATA_SENTENCES = {
     ),
     "codes_0_1_or_1_2": SentenceTemplate(_codes_0_1_or_1_2, {"numbers": [0, 1, 2]}),
     "decades_among_ages": SentenceTemplate(
-        "values of {attribute!r} that are decades or bands among ages", {"attribute": "age"}
+        "values of {attribute!r} that are decades or bands, among single ages", {"attribute": "age"}
     ),
     "decades_not_ages": SentenceTemplate(
         "values of {attribute!r} that are all decades, not ages", {"attribute": "age"}
@@ -683,7 +682,7 @@ DATA_SENTENCES = {
     ),
     "children_or_decades": SentenceTemplate(_children_or_decades, {"numbers": [2, 3, 4]}),
     "numbers_far_from_others": SentenceTemplate(
-        "numbers of {attribute!r} far from all others", {"attribute": "age"}
+        "numbers in {attribute!r} that are far from all others", {"attribute": "age"}
     ),
     "distant_numbers": SentenceTemplate(
         _distant_numbers,
@@ -714,7 +713,9 @@ DATA_SENTENCES = {
         "ids that differ in characters that look alike"
     ),
     "two_ids": SentenceTemplate(_two_ids, {"ids": ["a//1.wav", "a/1.wav"]}),
-    "shared_folder_names": SentenceTemplate("shared folder names, not treated as recordings"),
+    "shared_folder_names": SentenceTemplate(
+        "folder names that speakers share, not treated as recordings"
+    ),
     "names_of_many_speakers": SentenceTemplate(shared_folders_text, SHARED_FOLDERS_EXAMPLE),
     "same_recordings_unknown": SentenceTemplate(
         f"same-recording trials are unknown: {GIVE_RECORDINGS}"
@@ -765,7 +766,7 @@ DATA_SENTENCES = {
     ),
     "sasv_eers_not_comparable": SentenceTemplate(_spoof_share_difference, {"difference": 0.0909}),
     "claimed_speakers_may_be_other_people": SentenceTemplate(
-        "FNR and SFAR then refer to different speakers"
+        "FNR and SFAR refer to different sets of speakers"
     ),
     "gallery_makes_identification": SentenceTemplate(
         "to audit identification, name the enrolled persons with --gallery"
@@ -787,7 +788,7 @@ DATA_SENTENCES = {
     ),
     "same_scores": SentenceTemplate("trials with the same scores as in {system}", {"system": "A"}),
     "same_scores_on_another_scale": SentenceTemplate(
-        "trials with the same scores on another scale as in {system}", {"system": "A"}
+        "trials with the same scores as in {system}, on another scale", {"system": "A"}
     ),
     "nearly_same_scores": SentenceTemplate(
         "trials with nearly the same scores as in {system}", {"system": "A"}
@@ -806,8 +807,8 @@ DATA_SENTENCES = {
         "{trials} trials whose scores seem to be on another scale", {"trials": "target"}
     ),
     "tenths_of_scores": SentenceTemplate(
-        "of all scores of this class, a tenth are within {low:.3g} of zero, a tenth are beyond "
-        "{high:.3g}, and few are between",
+        "a tenth of the scores of this class are within {low:.3g} of zero, a tenth are at least "
+        "{high:.3g} from zero, and few are between",
         {"low": 0.5, "high": 50},
     ),
     "group_with_reversed_scores": SentenceTemplate(
@@ -826,7 +827,7 @@ DATA_SENTENCES = {
         "nontarget trials are accepted more often than target trials"
     ),
     "lower_scores_accepted_more_often": SentenceTemplate(
-        "nontarget trials are accepted more often than target trials, although they score lower"
+        "nontarget trials score lower than target trials, but are accepted more often"
     ),
     "trials_of_inverted_days": SentenceTemplate(
         "trials of days whose decisions contradict the labels"
@@ -888,17 +889,23 @@ DATA_SENTENCES = {
     "missed_points": SentenceTemplate("missed operating points"),
     "infinite_thresholds": SentenceTemplate("infinite thresholds"),
     "thresholds_outside_scores": SentenceTemplate(
-        "thresholds outside the range of scores, which may belong to another model or scale"
+        "thresholds outside the range of scores, possibly of another model or scale"
     ),
     "implausible_thresholds": SentenceTemplate(
         "thresholds that may belong to another model or scale"
     ),
     "operating_points": SentenceTemplate(
-        _points, {"points": [{**_FPR_POINT, "rate": 0.034}, {**_FPR_POINT, "threshold": "inf"}]}
+        _points,
+        {
+            "points": [
+                {**_FPR_POINT, "rate": 0.034},
+                {"operating_point": "fpr=0.001", "threshold": "inf"},
+            ]
+        },
     ),
     # a day of a monitor
     "impostor_trials": SentenceTemplate("impostor trials"),
-    "day_trials_without_decision": SentenceTemplate("trials without decision"),
+    "day_trials_without_decision": SentenceTemplate("trials without a decision"),
     "contradicting_trials": SentenceTemplate("contradictory trials"),
     "failed_trials": SentenceTemplate("failed trials"),
     "trials_of_customers_without_group": SentenceTemplate(

@@ -20,18 +20,18 @@ def _without_speakers(values: Mapping[str, Any]) -> str:
 def _scores_calibrated(values: Mapping[str, Any]) -> str:
     words = f"{values['rows']:,} rows in {values['path']}: natural-log likelihood ratios"
     if values["of_own_calibrator"]:
-        words += f"; {values['of_own_calibrator']:,} by the calibrator of their group"
+        words += f"; {values['of_own_calibrator']:,} by group-specific calibrators"
     return words
 
 
 DECISION_SENTENCES: dict[str, SentenceTemplate] = {
     # why a group has no threshold or calibrator of its own
     "few_speakers_to_fit": SentenceTemplate(
-        "{speakers} speakers are left to fit on; {needed} are needed",
+        "{speakers} speakers remain for the fit; {needed} are needed",
         {"speakers": 3, "needed": 5},
     ),
     "few_trials_to_fit": SentenceTemplate(
-        "{operating_point} is below one error in the {trials} trials left to fit on",
+        "{operating_point} is less than one error in the {trials} trials that remain for the fit",
         {"operating_point": "fpr=0.001", "trials": 500},
     ),
     "equal_scores": SentenceTemplate("all scores are equal"),
@@ -48,7 +48,7 @@ DECISION_SENTENCES: dict[str, SentenceTemplate] = {
         _scores_calibrated, {"rows": 1200, "of_own_calibrator": 300, "path": "llr.csv"}
     ),
     "all_llrs_on_one_side": SentenceTemplate(
-        "data warning: all log likelihood ratios are {side} 0. The calibrator may be of another "
+        "data warning: all log-likelihood ratios are {side} 0. The calibrator may be of another "
         "model or scale of scores",
         {"side": "above"},
     ),
@@ -56,11 +56,12 @@ DECISION_SENTENCES: dict[str, SentenceTemplate] = {
     "no_number_suffices": SentenceTemplate("no number of speakers is enough"),
     "not_in_plan": SentenceTemplate("the plan has no such rate, grouping or operating point"),
     # why a group is not monitored
-    "few_earlier_weeks": SentenceTemplate("fewer than {weeks} weeks of earlier days", {"weeks": 4}),
+    "few_earlier_weeks": SentenceTemplate("fewer than {weeks} weeks of earlier data", {"weeks": 4}),
     "varying_rates": SentenceTemplate("rates vary from day to day for many speakers"),
     # metrics of scores
     "infinite_ratio": SentenceTemplate(
-        "infinite, as the log-likelihood ratio of a trial is infinite and has the wrong sign"
+        "the metric is infinite, as the log-likelihood ratio of a trial is infinite and has the "
+        "wrong sign"
     ),
     "trials_without_score_left_out": SentenceTemplate(
         "{trials:,} trials without a score were excluded", {"trials": 120}
@@ -82,7 +83,7 @@ PLAN_REASONS = {
     "unknown_icc": "too few errors to estimate how the group's speakers vary",
     "few_speakers": "fewer than 5 speakers",
     "rate_above_one": "the requested ratio gives a rate above 1",
-    "none_detectable": "no ratio could be detected",
+    "none_detectable": "no ratio is detectable",
     "unknown_trials": "the trials are unknown",
     "few_trials": "the group has too few trials to support any rate",
 }

@@ -26,7 +26,7 @@ INCONCLUSIVE_REASONS = {
     "no_nonmated_searches": "no non-mated searches",
     "no_searches": "no searches",
     "gallery_sizes_differ": "gallery sizes differ",
-    "no_common_attack": "faced other attacks than the groups compared with",
+    "no_common_attack": "no attack in common with the reference",
     "undefined_ratio": "ratio undefined",
     "no_interval": "no interval",
     "no_p": "no p-value",
@@ -98,18 +98,18 @@ def _worst_group_condition(values: Values) -> str:
 
 def _ratio_to_reference(values: Values) -> str:
     errors, reference = _compared(values)
-    return f"{errors} {_frequency(values)} as among {reference}{_condition(values)}"
+    return f"{errors} are {_frequency(values)} as among {reference}{_condition(values)}"
 
 
 def _error_free(values: Values) -> str:
     errors, reference = _compared(values)
     limit = f"at most {short_number(values['high'])} times as frequent as among {reference}"
-    return f"no {errors}; {limit}{_condition(values)}"
+    return f"no {errors}; {errors} are {limit}{_condition(values)}"
 
 
 def _equivalent(values: Values) -> str:
     errors, reference = _compared(values)
-    return f"{errors} equivalent to {reference}: {_frequency(values)}"
+    return f"{errors} are equivalent to those of {reference}: {_frequency(values)}"
 
 
 def _reason(values: Values) -> str:
@@ -122,7 +122,7 @@ def _reason(values: Values) -> str:
 
 def _inconclusive(values: Values) -> str:
     details = filter(None, (_frequency(values), _reason(values)))
-    return f"{ERROR_NAMES[values['metric']]} inconclusive: {'; '.join(details)}"
+    return f"{ERROR_NAMES[values['metric']]} are inconclusive: {'; '.join(details)}"
 
 
 _JOINT_VERDICTS = {

@@ -43,7 +43,7 @@ def test_a_group_with_more_errors_is_worse_and_one_with_fewer_better(clear):
     row = verdict(clear, "a")
     assert row["low"] > 1
     assert row["p_holm"] < 0.05
-    times = f"false rejects {row['ratio']:.1f} times as frequent ["
+    times = f"false rejects are {row['ratio']:.1f} times as frequent ["
     assert finding_text(row).startswith(times)
     assert finding_text(row).endswith("] as among all other groups combined")
 
