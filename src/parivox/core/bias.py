@@ -349,7 +349,7 @@ _REFERENCE_MEASURES = (
         id="threshold_bias_cv",
         label="threshold bias, cross-fitted",
         definition=(
-            "like threshold_bias, with group-specific thresholds set on other speakers of the "
+            "like threshold_bias, but with group-specific thresholds set on other speakers of the "
             "group; may be below 1"
         ),
         par=1.0,
@@ -361,9 +361,9 @@ _MEAN_MEASURES = tuple(
         id=f"mean_{measure.id}",
         label=f"mean {measure.label}",
         definition=(
-            f"unweighted mean of {measure.id} over the groups of an intersection that share a "
-            "value of one attribute, for example group gender=f (paper 001); groups in which the "
-            "measure is undefined are left out, and the reason states the number of groups"
+            f"unweighted mean of {measure.id} over the intersectional groups that share a value of "
+            "one attribute, such as gender=f (paper 001). Groups in which the measure is undefined "
+            "are left out; the reason then states the number of groups"
         ),
         # the mean of ratios is 1 at par, as each ratio is; that of differences 0
         par=measure.par,
@@ -378,9 +378,9 @@ _TREND = BiasMeasure(
     id="trend",
     label="trend",
     definition=(
-        "change of the log odds of an error per unit (column definition) of the number that "
-        "defines the bands; 0 means no change; above 0, errors become more frequent as the "
-        "number rises"
+        "change in the log odds of an error per unit of the number that defines the bands (the "
+        "unit is in the column definition); 0 means no change; above 0, errors become more "
+        "frequent as the number rises"
     ),
     par=0.0,
     scale="linear",

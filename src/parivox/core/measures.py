@@ -161,7 +161,7 @@ _BASE_METRICS = (
     BaseMetric(
         id="min_cdet_norm",
         label="Minimum cost",
-        definition="minimum normalised cost, at a group-specific threshold",
+        definition="minimum normalised cost over all thresholds of the group",
         needs="counts",
         computed_per="cost",
         bounds=UNIT_INTERVAL,
@@ -170,7 +170,7 @@ _BASE_METRICS = (
     BaseMetric(
         id="min_cdet_raw",
         label="Minimum cost, not normalised",
-        definition="minimum cost over all thresholds, at a group-specific threshold",
+        definition="minimum cost, not normalised, over all thresholds of the group",
         needs="counts",
         computed_per="cost",
         field="raw",
@@ -240,7 +240,8 @@ _BASE_METRICS = (
     BaseMetric(
         id="dprime",
         label="d'",
-        definition="distance of the mean scores relative to their pooled standard deviation",
+        definition="distance between the mean scores of target and nontarget trials, divided by "
+        "their pooled standard deviation",
         needs="counts",
         scale="linear",
         bounds=UNBOUNDED,
@@ -251,7 +252,7 @@ _BASE_METRICS = (
     BaseMetric(
         id="cllr",
         label="Cllr",
-        definition="cost of log-likelihood ratios in bits, 1 for scores without information",
+        definition="cost of log-likelihood ratios in bits; 1 for scores without information",
         needs="llr",
         compute=cllr,
     ),
@@ -278,7 +279,8 @@ _BASE_METRICS = (
     BaseMetric(
         id="shift_target",
         label="shift of target scores",
-        definition="target scores of the group minus those of the pooled row, in units of score",
+        definition="mean or quantile of the target scores of the group, minus that of the row "
+        "“pooled”, in units of score",
         needs="pooled",
         trial_class="target",
         scale="linear",
@@ -289,7 +291,8 @@ _BASE_METRICS = (
     BaseMetric(
         id="shift_nontarget",
         label="shift of nontarget scores",
-        definition="nontarget scores of the group minus those of the pooled row, in units of score",
+        definition="mean or quantile of the nontarget scores of the group, minus that of the row "
+        "“pooled”, in units of score",
         needs="pooled",
         trial_class="nontarget",
         scale="linear",

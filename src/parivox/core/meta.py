@@ -282,8 +282,8 @@ META_MEASURES = (
         id="ir",
         label="IR",
         definition=(
-            "largest over smallest FPR times largest over smallest FNR, each raised to the power "
-            "of its weight"
+            "largest FPR divided by smallest FPR, times largest FNR divided by smallest FNR, each "
+            "of the two ratios raised to the power of its weight"
         ),
         source=_NIST,
         metric=BOTH,
@@ -299,7 +299,7 @@ META_MEASURES = (
         id="ir_fpd",
         label="FPD of IR",
         short="IR, FPR",
-        definition="largest over smallest FPR",
+        definition="largest FPR divided by smallest FPR",
         source=_NIST,
         metric="fpr",
         scale="ratio",
@@ -311,7 +311,7 @@ META_MEASURES = (
         id="ir_fnd",
         label="FND of IR",
         short="IR, FNR",
-        definition="largest over smallest FNR",
+        definition="largest FNR divided by smallest FNR",
         source=_NIST,
         metric="fnr",
         scale="ratio",
@@ -365,7 +365,7 @@ META_MEASURES = (
         id="max_min",
         label="largest / smallest",
         short="max / min",
-        definition="largest over smallest value",
+        definition="largest value divided by smallest value",
         source=_FOUR_FIFTHS,
         scale="ratio",
         takes_logs=True,
@@ -377,7 +377,7 @@ META_MEASURES = (
         id="min_max",
         label="smallest / largest",
         short="min / max",
-        definition="smallest over largest value",
+        definition="smallest value divided by largest value",
         source=_FOUR_FIFTHS,
         fairer="higher",
         scale="ratio",
@@ -391,7 +391,7 @@ META_MEASURES = (
         id="max_geomean",
         label="largest / geometric mean",
         short="max / geometric mean",
-        definition="largest value over the geometric mean",
+        definition="largest value divided by the geometric mean",
         source=_IR8429,
         scale="ratio",
         takes_logs=True,
@@ -402,7 +402,7 @@ META_MEASURES = (
         id="max_mean",
         label="largest / mean",
         short="max / mean",
-        definition="largest value over the mean",
+        definition="largest value divided by the mean",
         source=_IR8429,
         scale="ratio",
         zero_policies=_SMOOTHING_POLICIES,
@@ -421,7 +421,7 @@ META_MEASURES = (
         id="cv",
         label="coefficient of variation",
         short="CV",
-        definition="standard deviation over groups relative to their mean",
+        definition="standard deviation over groups divided by the mean over groups",
         source="in common use",
         zero_policies=_SMOOTHING_POLICIES,
         compute=spread.cv,
@@ -441,7 +441,8 @@ META_MEASURES = (
         id="eo_ratio",
         label="equalised odds ratio",
         short="EO ratio",
-        definition="the smaller of smallest over largest TPR and FPR",
+        definition="the smaller of two ratios: smallest over largest TPR, and smallest over largest "
+        "FPR",
         source="fairlearn",
         metric=BOTH,
         fairer="higher",
@@ -456,7 +457,8 @@ META_MEASURES = (
         label="area under FDR",
         short="auFDR",
         definition=(
-            "area under FDR over pooled false positive rates, divided by the span of these rates"
+            "area under the FDR curve over pooled false positive rates, divided by the span of "
+            "these rates"
         ),
         source="Peri et al. 2023",
         metric=BOTH,
@@ -470,7 +472,8 @@ META_MEASURES = (
         id="heterogeneity",
         label="heterogeneity (all groups at once)",
         short="H",
-        definition="variance of rates between groups, relative to equal rates in all groups",
+        definition="variance of rates between groups, relative to the variance expected with equal "
+        "rates in all groups",
         extra_input="draws",
         shown="first",
     ),
@@ -495,7 +498,8 @@ META_MEASURES = (
         id="var_double_corrected",
         label="variance beyond noise (twice corrected)",
         short="twice corrected variance",
-        definition="like var_corrected, corrected twice; interval from quantiles of binomial draws",
+        definition="like var_corrected, but corrected twice, with an interval from quantiles of "
+        "binomial draws",
         source=_LUM,
         extra_input="draws",
         bounds=UNBOUNDED,
@@ -504,7 +508,8 @@ META_MEASURES = (
         id="interaction",
         label="interaction of attributes",
         short="interaction",
-        definition="variance of log rates beyond additive effects, relative to equal rates",
+        definition="variance of log rates beyond additive effects, relative to the variance "
+        "expected without such deviations",
         extra_input="draws",
     ),
 )

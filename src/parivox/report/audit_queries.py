@@ -359,12 +359,16 @@ def covers_same_groups(audit: Audit, filters: Row) -> bool:
     return len(set(map(frozenset, groups_of_system.values()))) < 2
 
 
+def not_under_represented_text(audit: Audit) -> str:
+    """Return what is true of the groups that headline measures cover, as a predicate."""
+    if has_several_systems(audit):
+        return sentence_text("not_under_represented_in_any")
+    return NOT_UNDER_REPRESENTED
+
+
 def measured_groups_text(audit: Audit, left_out: Sequence[str]) -> str:
     """Return which groups headline measures cover that leave some out."""
-    condition = NOT_UNDER_REPRESENTED
-    if has_several_systems(audit):
-        condition = sentence_text("not_under_represented_in_any")
-    return f"groups that {condition}, {without_groups_text(left_out)}"
+    return f"groups that {not_under_represented_text(audit)}, {without_groups_text(left_out)}"
 
 
 def groups_left_out(rows: Iterable[Row]) -> list[str]:

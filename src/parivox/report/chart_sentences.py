@@ -7,70 +7,70 @@ from parivox.report.sentence_template import SentenceTemplate
 CHART_SENTENCES: dict[str, SentenceTemplate] = {
     # charts chart
     "groups_not_drawn": SentenceTemplate(
-        "Only {drawn} of {groups} groups are drawn, those with the most speakers",
+        "Only the {drawn} of {groups} groups with the most speakers are drawn",
         {"drawn": 12, "groups": 40},
     ),
     # charts comparison
     "triangles_at_edge": SentenceTemplate(
-        "Triangles at an edge: a ratio of 0 (the group has no errors) or an infinite ratio"
+        "A triangle at an edge is a ratio of 0 (the group has no errors) or an infinite ratio"
     ),
     "dots_are_groups": SentenceTemplate(
-        "A dot is a group: {value} in {first} (horizontal) and in {second} (vertical), with both "
-        "intervals",
+        "Each dot shows a group: {value} in {first} (horizontal) and in {second} (vertical), with "
+        "both intervals",
         {"value": "its false reject rate", "first": "V2", "second": "L"},
     ),
     "diagonal_of_equal_values": SentenceTemplate(
-        "On the dashed diagonal both systems have the same value. Upper right: worse in both "
-        "systems; upper left or lower right: worse in one system. Hollow dots, marked *: groups "
-        "with too few speakers or errors"
+        "On the dashed diagonal, both systems have the same value. Groups at the upper right are "
+        "worse in both systems, groups at the upper left or lower right in one system. Hollow "
+        "dots, marked *, are groups with too few speakers or errors"
     ),
     "fewer_errors_in_system": SentenceTemplate(
         "{groups} groups have fewer errors in {system}", {"groups": 5, "system": "V2"}
     ),
     "rate_divided_by_rate": SentenceTemplate(
-        "Rate with {first} divided by rate with {second} for each group, on the data in common, "
-        "with confidence interval",
+        "The dots show the rate with {first} divided by the rate with {second} for each group, on "
+        "the data in common, with the confidence interval",
         {"first": "V2", "second": "L"},
     ),
     "sides_of_equal_rates": SentenceTemplate(
         "Left of the dashed line, a group has fewer errors with {first}; right of the line, with "
-        "{second}. Triangles: the interval excludes 1, without adjustment for the number of "
-        "groups. Hollow dots have no interval",
+        "{second}. A triangle means that the interval excludes 1, without adjustment for the "
+        "number of groups. Hollow dots have no interval",
         {"first": "V2", "second": "L"},
     ),
     "ranks_if_other_speakers": SentenceTemplate(
-        "How often each system would make fewer errors, differ less between groups, or both, if "
-        "other speakers were drawn"
+        "The chart shows how often each system would make fewer errors, differ less between "
+        "groups, or both, if other speakers were drawn"
     ),
     "bars_of_replicates": SentenceTemplate(
-        "Each bar shows the percentage of bootstrap replicates: full for {first}, hollow for "
-        "{second}. The closer a bar is to entirely full or entirely hollow, the more certain the "
-        "rank; the percentages are not a test. Grey: replicates in which neither system is better "
-        "(panel “both”: better in both respects). An empty row: the operating point fixes this "
-        "rate",
+        "Each bar shows the percentage of bootstrap replicates in which a system is better: full "
+        "for {first}, hollow for {second}. The closer a bar is to entirely full or entirely "
+        "hollow, the more certain is the rank; the percentages are not a test. Grey marks "
+        "replicates in which neither system is better (in the panel “both”, better in both "
+        "respects). An empty row means that the operating point fixes this rate",
         {"first": "V2", "second": "L"},
     ),
     # charts det
     "shaded_monotonic_intervals": SentenceTemplate(
-        "Shaded: confidence intervals, made monotonic along the threshold"
+        "Shaded areas are confidence intervals, made monotonic along the threshold"
     ),
     "intervals_omitted": SentenceTemplate(
-        "Intervals are omitted with more than {curves} curves in a panel; draw fewer groups to "
-        "see them",
+        "Intervals are omitted if a panel has more than {curves} curves; draw fewer groups to see "
+        "the intervals",
         {"curves": 6},
     ),
     "horizontal_axis_of_panels": SentenceTemplate(
-        "The horizontal axis is FPR in panels of nontarget trials, and SFAR, for the attacks of "
-        "this list, in panels of spoof trials, which have no shades"
+        "The horizontal axis is FPR in panels of nontarget trials. In panels of spoof trials, the "
+        "horizontal axis is SFAR, for the attacks of this list, and no intervals are shaded"
     ),
     "det_of_groups": SentenceTemplate(
         "DET curve of each group{condition}; lower curves are better", {"condition": ""}
     ),
     "marks_of_operating_points": SentenceTemplate(
-        "Filled marks: audited operating points; if marks of the same shape lie apart, the common "
-        "threshold gives the groups different error rates"
+        "Filled marks are audited operating points; if marks of the same shape lie apart, the "
+        "common threshold gives the groups different error rates"
     ),
-    "circles_of_group_costs": SentenceTemplate("Hollow circles: minimum cost of each group"),
+    "circles_of_group_costs": SentenceTemplate("Hollow circles are the minimum cost of each group"),
     "marks_on_border": SentenceTemplate(
         "Marks on the border stand for values on or beyond the border"
     ),
@@ -78,35 +78,39 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
         "DET curve of each system or trial list{condition}; lower curves are better",
         {"condition": ""},
     ),
-    "shaded_intervals": SentenceTemplate("Shaded: confidence intervals"),
-    "filled_marks": SentenceTemplate("Filled marks: audited operating points"),
-    "circles_of_system_costs": SentenceTemplate("Hollow circles: minimum cost of each system"),
-    "fnir_at_rank": SentenceTemplate("FNIR is that at the rank of the audit"),
+    "shaded_intervals": SentenceTemplate("Shaded areas are confidence intervals"),
+    "filled_marks": SentenceTemplate("Filled marks are audited operating points"),
+    "circles_of_system_costs": SentenceTemplate(
+        "Hollow circles are the minimum cost of each system"
+    ),
+    "fnir_at_rank": SentenceTemplate("FNIR is the rate at the rank of the audit"),
     # charts groups
     "hollow_bars": SentenceTemplate(
-        "Hollow bars, marked *: groups below the sample-size minimum for at least one error type"
+        "Hollow bars, marked *, are groups below the sample-size minimum for at least one error "
+        "type"
     ),
     "rates_with_intervals": SentenceTemplate(
-        "Dots show the error rate of each group, lines its confidence interval (logarithmic axis; "
-        "further right is worse)"
+        "Dots show the error rate of each group, and lines its confidence interval (logarithmic "
+        "axis; further right is worse)"
     ),
     "forest_signs": SentenceTemplate(
-        "Dashed line: all groups pooled. Grey band: 95 % range of a group's rate if rates were "
-        "equal in all groups. Triangles: verdict of worse or better. Hollow dots: rates with too "
-        "few speakers or errors; groups with such a rate are marked *. An arrow from the left: no "
-        "errors were observed, and the rate is at most the value at the tip"
+        "The dashed line is the rate of all groups pooled. The grey band is the 95 % range of a "
+        "group's rate if rates were equal in all groups. Triangles are verdicts of worse or "
+        "better. Hollow dots are rates with too few speakers or errors; groups with such a rate "
+        "are marked *. An arrow from the left means that no errors were observed, and that the "
+        "rate is at most the value at the tip"
     ),
     "rates_in_strata": SentenceTemplate(
-        "Error rate of each group in every stratum, with confidence interval, at the same "
-        "threshold; further right is worse"
+        "The dots show the error rate of each group in every stratum, with confidence interval, at "
+        "the same threshold; further right is worse"
     ),
     "same_differences_in_strata": SentenceTemplate(
         "If groups differ in the same way in every stratum, the strata do not explain the "
         "difference. Groups without errors in a stratum have no mark"
     ),
     "failure_shares": SentenceTemplate(
-        "Dots: share of each group's recordings that could not be used; lines: confidence "
-        "intervals; the numbers next to them: failures / attempts"
+        "Dots show the share of each group's recordings that could not be used, lines the "
+        "confidence intervals, and numbers the failures / attempts"
     ),
     "further_right_is_worse": SentenceTemplate("Further right is worse"),
     # charts matrix
@@ -115,7 +119,8 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
         "the more often speakers of the row's group are accepted as speakers of the column's group"
     ),
     "matrix_steps": SentenceTemplate(
-        "Steps are equal ratios. Hatched: the list has no trials of this pair"
+        "Steps between shades are equal ratios. A hatched cell means that the list has no trials "
+        "of this pair"
     ),
     "pairs_with_trials": SentenceTemplate(
         "{pairs} of {all_pairs} pairs of groups have trials. Highest rates: {highest}",
@@ -123,30 +128,36 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     # charts measures
     "measures_by_floor": SentenceTemplate(
-        "Each fairness measure in units of its noise floor, as distance from the value for equal "
-        "rates"
+        "Each fairness measure is shown in units of its noise floor, as its distance from the "
+        "value for equal rates"
     ),
     "range_of_equal_rates": SentenceTemplate(
-        "Grey: range of 95 % of audits of these speakers if error rates were equal; tick: their "
-        "mean. Only points to the right of the grey area indicate a difference between groups. "
-        "The value and p are shown on the right"
+        "The grey area is the range of 95 % of audits of these speakers if error rates were equal; "
+        "the tick is the mean of these audits. Only points to the right of the grey area indicate "
+        "a difference between groups. The value and p are shown on the right"
     ),
     "joint_measure_directions": SentenceTemplate(
-        "FDR, EO ratio: higher is fairer; all others: lower is fairer"
+        "For FDR and EO ratio, higher values are fairer; for all other measures, lower values are "
+        "fairer"
     ),
     "groups_and_excluded": SentenceTemplate(
-        "Groups: the {groups} {condition}. In brackets: the value for all groups. Excluded: "
-        "{reasons}",
-        {"groups": 4, "condition": "judged in all systems", "reasons": "m (too few speakers)"},
+        "The values are for the {groups} groups that {condition}; the values in brackets are for "
+        "all groups. Excluded: {reasons}",
+        {
+            "groups": 4,
+            "condition": "are not under-represented in any system",
+            "reasons": "m (too few speakers)",
+        },
     ),
     "groups_that_are": SentenceTemplate(
-        "Groups: the {groups} that {condition}",
+        "The values are for the {groups} groups that {condition}",
         {"groups": 4, "condition": "are not under-represented in any system"},
     ),
     "measures_over_metrics": SentenceTemplate(
-        "Dots: systems; lines: confidence intervals; grey ticks: noise floors, where known. "
-        "Groups: {groups}; all groups if this leaves fewer than two. Rates use the common "
-        "threshold, EER and minimum cost group-specific thresholds, so the rows are not comparable",
+        "Dots are systems, lines confidence intervals, and grey ticks noise floors, where known. "
+        "The values are for {groups}, or for all groups if this leaves fewer than two. Rates use "
+        "the common threshold, but EER and minimum cost use group-specific thresholds, so the rows "
+        "are not comparable",
         {"groups": "all groups"},
     ),
     "zero_rule_of_measures": SentenceTemplate(
@@ -156,14 +167,15 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
         "all groups, as other groups are under-represented in other systems"
     ),
     "marks_of_spread": SentenceTemplate(
-        "Filled marks: spread over {groups}; hollow marks: over all groups",
+        "Filled marks show the spread over {groups}; hollow marks, over all groups",
         {"groups": "the groups that are not under-represented"},
     ),
     "accuracy_axes": SentenceTemplate(
-        "Vertical: between-group SD of log rates, corrected for sampling noise (0.69 corresponds "
-        "to a twofold difference). {marks}. Lower left is best. Bars: confidence intervals. Grey "
-        "tick: noise floor. The rate that defines the operating point is the same for all systems",
-        {"marks": "Filled marks: spread over all groups"},
+        "The vertical axis is the between-group SD of log rates, corrected for sampling noise "
+        "(0.69 corresponds to a twofold difference). {marks}. Lower left is best. Bars are "
+        "confidence intervals, and a grey tick is a noise floor. The rate that defines the "
+        "operating point is the same for all systems",
+        {"marks": "Marks show the spread over all groups"},
     ),
     # charts reliability
     "reliability_points": SentenceTemplate(
@@ -187,8 +199,8 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     # charts scores
     "score_distributions": SentenceTemplate(
-        "Score distributions of target trials (filled) and nontarget trials (outline) by group, "
-        "each with the same area"
+        "The curves are the score distributions of target trials (filled) and nontarget trials "
+        "(outlined) by group, each with the same area"
     ),
     "spoof_trials_not_drawn": SentenceTemplate("Spoof trials are not drawn"),
     "shifted_distributions": SentenceTemplate(
@@ -201,83 +213,84 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
         {"groups": 4},
     ),
     "boxes_of_scores": SentenceTemplate(
-        "The box contains the middle half of a group's scores, lines reach from the 5th to the "
-        "95th percentile, the stroke is the median"
+        "Each box contains the middle half of a group's scores; the lines reach from the 5th to "
+        "the 95th percentile, and the stroke is the median"
     ),
     "medians_of_scores": SentenceTemplate(
-        "Dashed line: the median of all trials. Thick bar: confidence interval of the difference "
-        "between the median of the group and that of all trials; if it excludes the dashed line, "
-        "the scores of the group are shifted. Target trials further left are rejected more often, "
-        "nontarget trials further right are accepted more often. Positions are accurate to the "
-        "steps of the shared thresholds"
+        "The dashed line is the median of all trials. The thick bar is the confidence interval of "
+        "the difference between the median of the group and the median of all trials; if the bar "
+        "excludes the dashed line, the scores of the group are shifted. Target trials further left "
+        "are rejected more often; nontarget trials further right are accepted more often. "
+        "Positions are accurate to the steps of the shared thresholds"
     ),
     "diamonds_and_dots": SentenceTemplate(
-        "Diamonds: the cost of a group's scores as log-likelihood ratios; dots: the cost after "
-        "calibration for this group; lines: intervals"
+        "Diamonds show the cost of a group's scores as log-likelihood ratios, dots the cost after "
+        "calibration for this group, and lines the intervals"
     ),
     "grey_calibration_loss": SentenceTemplate(
-        "The grey difference, in figures on the right, is the calibration loss. Scores without "
+        "The grey difference, with its value on the right, is the calibration loss. Scores without "
         "information cost 1 bit"
     ),
     "thresholds_of_smallest_cost": SentenceTemplate(
-        "Left: the threshold with the minimum cost of each group; dashed line: the common "
-        "threshold, with the minimum cost over all trials"
+        "On the left, marks show the threshold with the minimum cost of each group; the dashed "
+        "line is the common threshold, with the minimum cost over all trials"
     ),
     "costs_at_common_threshold": SentenceTemplate(
-        "Right: the cost of each group at the common threshold divided by the minimum cost of the "
-        "group, with interval; 1 means no loss. Dots lie at 1 or above by construction, and "
-        "further right for small groups. Diamonds do not have this bias: their thresholds are set "
-        "on other speakers of the group. Hollow marks and *: groups with too few speakers or "
-        "errors"
+        "On the right, dots show the cost of each group at the common threshold divided by the "
+        "minimum cost of the group, with interval; 1 means no loss. Dots lie at 1 or above by "
+        "construction, and further right for small groups. Diamonds do not have this bias, as "
+        "their thresholds are set on other speakers of the group. Hollow marks and * are groups "
+        "with too few speakers or errors"
     ),
     "dots_without_interval": SentenceTemplate(
-        "Dots without interval: {reasons}", {"reasons": "too few speakers"}
+        "Reasons for dots without an interval: {reasons}", {"reasons": "too few speakers"}
     ),
     # charts sweep
     "bars_and_ticks": SentenceTemplate(
-        "Bars: confidence intervals, where available. Grey ticks: noise floors"
+        "Bars are confidence intervals, where available; grey ticks are noise floors"
     ),
     "measures_by_alpha": SentenceTemplate(
-        "Fairness measures by weight alpha: at 0 only false rejects count, at 1 only false accepts"
+        "The lines are fairness measures by the weight alpha: at 0, only false rejects count; at "
+        "1, only false accepts count"
     ),
     "crossing_lines": SentenceTemplate(
         "Where lines cross, the ranking of the systems depends on alpha"
     ),
     "directions_by_alpha": SentenceTemplate(
-        "FDR: higher is fairer; GARBE, IR: lower is fairer. A line ends where the measure is "
-        "undefined"
+        "For FDR, higher values are fairer; for GARBE and IR, lower values are fairer. A line ends "
+        "where the measure is undefined"
     ),
     "measures_by_threshold": SentenceTemplate(
-        "Above: each measure at every threshold, by increasing FPR"
+        "The upper part shows each measure at every threshold, by increasing FPR"
     ),
     "terms_below": SentenceTemplate(
-        "Below: the two terms of the measure (thick: FPR, thin: FNR); a cross marks where the "
-        "larger term changes, so that the other error type determines the measure. Thin vertical "
-        "lines: audited points"
+        "The lower part shows the two terms of the measure (thick: FPR, thin: FNR); at a cross, "
+        "the larger term changes, so that the other error type determines the measure. Thin "
+        "vertical lines are audited operating points"
     ),
     "directions_by_threshold": SentenceTemplate(
-        "FDR: higher is fairer; all others: lower is fairer"
+        "For FDR, higher values are fairer; for all other measures, lower values are fairer"
     ),
     "terms_do_not_cross": SentenceTemplate("The terms do not cross"),
     "distribution_over_choices": SentenceTemplate(
-        "Above: distribution of each measure over all alpha from 0 to 1 and all thresholds with "
-        "an FPR of {lowest} to {highest}, scaled to equal peaks",
+        "The upper part shows the distribution of each measure over all alpha from 0 to 1 and all "
+        "thresholds with an FPR of {lowest} to {highest}, scaled to equal peaks",
         {"lowest": "0.10 %", "highest": "10.0 %"},
     ),
     "terms_over_choices": SentenceTemplate(
-        "Below: the two terms of each measure over these thresholds: quartiles (box), 5th to 95th "
-        "percentile (lines) and median. The larger term has more weight than alpha suggests. The "
-        "range is due to choices of alpha and threshold, not to chance"
+        "The lower part shows the two terms of each measure over these thresholds: quartiles "
+        "(box), 5th to 95th percentile (lines) and median. The larger term has more weight than "
+        "alpha suggests. The range is due to the choices of alpha and threshold, not to chance"
     ),
     "measure_defined_in": SentenceTemplate(
         "{system}: {measure} is defined in {share} of choices",
         {"system": "V2", "measure": "FDR", "share": "98 %"},
     ),
     "groups_small_elsewhere_all": SentenceTemplate(
-        "Groups: all, as other groups are under-represented in other systems"
+        "The lines are for all groups, as other groups are under-represented in other systems"
     ),
     "groups_that_meet": SentenceTemplate(
-        "Groups: those that {condition}{faint}. Excluded: {reasons}",
+        "The lines are for the groups that {condition}{faint}. Excluded: {reasons}",
         {"condition": "are not under-represented", "faint": "", "reasons": "m (too few speakers)"},
     ),
     "fewer_than_two_meet_minimums": SentenceTemplate("Fewer than two groups meet the minimums"),

@@ -23,7 +23,7 @@ FAILURE_RULES = {
 }
 
 REFERENCES = {
-    "others": "all trials of the row pooled except the group's own",
+    "others": "all trials of the row “pooled”, except the trials of the group",
     "pooled": "all trials that the grouping and allocation assign to a group, taken together",
     "macro": "unweighted mean over the groups",
     "geomean": "geometric mean over the groups",
@@ -39,7 +39,8 @@ ALLOCATIONS = {
 
 ZERO_POLICIES = {
     "none": (
-        "observed rates; a measure that a zero makes undefined is left empty, with the reason"
+        "observed rates are used; if a zero makes a measure undefined, the measure is left empty, "
+        "with the reason"
     ),
     "jeffreys": "(errors + 0.5) / (trials + 1) for every group and the pooled row",
     "nist": (
@@ -49,13 +50,13 @@ ZERO_POLICIES = {
 
 _INTERVALS = {
     "speakers": (
-        "closed form over speakers. FNR: jackknife variance, leaving out each speaker in turn. "
-        "FPR: jackknife variance over both speakers of a trial, minus the variance of pairs, "
-        "which would otherwise count twice; at least three quarters of the jackknife variance. "
-        "The variance is never below that of independent trials. Limits: the rates from which "
-        "the observed rate is t standard errors away, with an error that grows as [rate (1 - "
-        "rate)]^0.75; with fewer than 5 errors, at least as far as the limits of Clopper and "
-        "Pearson"
+        "closed-form intervals over speakers. The variance of FNR is the jackknife variance, "
+        "leaving out each speaker in turn. The variance of FPR is the jackknife variance over both "
+        "speakers of a trial, minus the variance of pairs (which would otherwise count twice), but "
+        "at least three quarters of the jackknife variance. No variance is below that of "
+        "independent trials. The limits are the rates from which the observed rate is t standard "
+        "errors away, where the standard error grows as [rate (1 - rate)]^0.75. With fewer than 5 "
+        "errors, the limits are at least as far from the rate as the limits of Clopper and Pearson"
     ),
     "bootstrap": (
         "Wilson's interval with the effective sample size from the variance over "
@@ -77,10 +78,11 @@ _INTERVALS = {
 
 _THRESHOLDS_OF_RATES = {
     "speakers": (
-        "the threshold is treated as fixed. If the threshold was set on the audited trials, "
-        "limits and se of the rows all and pooled use the variance of the rate over replicates "
-        "in which the threshold is set again (see note). For the rate that defines the operating "
-        "point and, without replicates, for all rates, the threshold is treated as fixed"
+        "the threshold is treated as fixed, with one exception. If the threshold was set on the "
+        "audited trials, limits and standard errors of the rows “all” and “pooled” use the "
+        "variance of the rate over replicates in which the threshold is set again (see the column "
+        "note). For the rate that defines the operating point and, without replicates, for all "
+        "rates, the threshold is treated as fixed"
     ),
     "bootstrap": (
         "the threshold of each replicate, if the threshold was set on the audited trials"
@@ -111,8 +113,8 @@ _SPOOF_TRIALS = (
 )
 LIMIT_MEASURES = {
     "limit": (
-        "the rate and its limit: met if the whole interval is at or below it, not_met "
-        "if the whole interval is above it"
+        "the rate and its limit: met if the whole interval is at or below the limit, not_met "
+        "if the whole interval is above the limit"
     ),
     "ratio_limit": (
         "the ratio to the first reference and its limit: met and not_met are defined as for "
@@ -135,17 +137,17 @@ LIMIT_MEASURES = {
         "share of impostors accepted in at least one of the attempts, if attempts are independent"
     ),
     "attempts_until": (
-        "attempts after which an impostor has succeeded with probability 0.95, if attempts are "
-        "independent"
+        "number of attempts after which an impostor has succeeded with probability 0.95, if "
+        "attempts are independent"
     ),
 }
 """The measures of the table of limits, by id; shares in [0, 1]."""
 COMPARISON_MEASURES = {
     "value": "the base metric itself",
     "spread": (
-        "variance over groups of the logarithm of the metric beyond sampling noise, for groups "
-        "that meet the minimums in both: tau_log squared, but not cut off at 0, so it can be "
-        "below 0"
+        "variance over groups of the logarithm of the metric, beyond sampling noise, for groups "
+        "that meet the minimums in both: the square of tau_log, but not cut off at 0, so the "
+        "spread can be below 0"
     ),
     "p_more_accurate": (
         "share of replicates in which the pooled value is smaller than in the other system"
@@ -203,15 +205,18 @@ def all_definitions(
         **spoof_definition,
         "rows": {
             "pooled": REFERENCES["pooled"],
-            "all": "every scored trial of the system and list, on which operating points are set",
+            "all": (
+                "every scored trial of the system and list; operating points are set on these "
+                "trials"
+            ),
             "within": (
-                "only the trials of one stratum, with both sides in this stratum, at the same "
-                "thresholds; the rows pooled and all refer to this stratum"
+                "only trials with both sides in one stratum, at the same thresholds; the rows "
+                "“pooled” and “all” then refer to this stratum"
             ),
         },
         "counts": (
             "audits of score counts lack all results that need single trials; suppressed "
-            "groups with few speakers are included only in the row all"
+            "groups with few speakers are included only in the row “all”"
         ),
         "failure_rules": FAILURE_RULES,
         "base_metrics": {
@@ -244,7 +249,7 @@ def all_definitions(
         ),
         "det_thinning": (
             f"points of det.parquet are exact; no omitted point is further than {THINNING} "
-            "probits from a kept one"
+            "probits from a kept point"
         ),
         "uncertainty": uncertainty_definitions(options, in_blocks=in_blocks),
         "left_out": "SFI, CFI, DFI (exact formulas not available)",
@@ -260,8 +265,8 @@ def uncertainty_definitions(options: Options, *, in_blocks: bool = False) -> dic
         return {}
     definitions: dict[str, object] = {
         "sample": (
-            "speakers are the sampling unit, with all of their trials; both speakers of a "
-            "nontarget trial count. The recordings of a speaker are not resampled"
+            "speakers, with all of their trials, are the sampling unit; in nontarget trials, both "
+            "speakers count. The recordings of a speaker are not resampled"
         ),
         **_rate_definitions(options),
         **_bootstrap_definitions(options),
@@ -282,7 +287,7 @@ def uncertainty_definitions(options: Options, *, in_blocks: bool = False) -> dic
             "method": (
                 "differences and log ratios within each replicate: speakers that both systems or "
                 "lists share are resampled together, other speakers separately (column "
-                "speakers). Intervals by Student's t with one degree of freedom fewer than the "
+                "speakers). Intervals use Student's t with one degree of freedom fewer than the "
                 "smaller number of speakers; intervals of meta-measures are widened by the noise "
                 "of both values, and meta-measures have no p"
             ),
@@ -304,19 +309,19 @@ def _rate_definitions(options: Options) -> dict[str, object]:
     }
     if options.interval in {"speakers", "bootstrap"}:
         definitions["zero_errors"] = (
-            "without errors, or with only errors: the rule of three for the trials divided by "
-            "the design effect of the other groups together or, if these groups have no design "
-            "effect, with each speaker counted as one trial"
+            "the interval of a group without errors, or with only errors, follows the rule of "
+            "three for the trials divided by the design effect of the other groups together. If "
+            "these groups have no design effect, each speaker counts as one trial"
         )
     definitions["blocks"] = (
-        "lists that do not fit in memory, with more than 5,000 speakers, use some "
-        "1,000 blocks of speakers of one group each instead of speakers (column "
+        "for lists that do not fit in memory and have more than 5,000 speakers, the sampling units "
+        "are some 1,000 blocks of speakers of one group each, not speakers (see the column "
         "interval)"
     )
     definitions["columns"] = {
         "deff": "design effect: the variance relative to that of independent trials",
         "n_eff": "effective sample size: number of independent trials with the same information",
-        "df": "degrees of freedom: fewer where few speakers have most of the trials or errors",
+        "df": "degrees of freedom, fewer if few speakers have most of the trials or errors",
     }
     if options.pooled_floor:
         definitions["pooled_floor"] = (
@@ -324,10 +329,10 @@ def _rate_definitions(options: Options) -> dict[str, object]:
             "other groups, with a weight of two degrees of freedom"
         )
     definitions["ratios"] = (
-        "ratios to others, to pooled or to a group, if no speaker is in two groups: MOVER on the "
-        "log scale, from the closed-form intervals of both rates; p is the level at which 1 is a "
-        "limit. The reference pooled consists of the other groups and the group itself, so the "
-        "ratios to pooled and to others have the same p"
+        "for ratios to “others”, to “pooled” or to a group, if no speaker is in two groups: the "
+        "MOVER method on the log scale, from the closed-form intervals of both rates; p is the "
+        "level at which 1 is a limit. The reference “pooled” consists of the other groups and the "
+        "group itself, so the ratios to “pooled” and to “others” have the same p"
         if options.interval == "speakers"
         else "from replicates, like all other bias measures"
     )
@@ -348,9 +353,9 @@ def _bootstrap_definitions(options: Options) -> dict[str, object]:
     return {
         "bootstrap": {
             "method": (
-                "vertex bootstrap: speakers are resampled with replacement; the weight of a "
-                "target trial is how often its speaker was drawn, the weight of a nontarget "
-                "trial is the product for both speakers. All systems, lists, groupings and "
+                "vertex bootstrap: speakers are resampled with replacement; a target trial is "
+                "weighted by the number of times that its speaker was drawn, a nontarget trial by "
+                "the product of these numbers for both speakers. All systems, lists, groupings and "
                 "measures use the same replicates"
             ),
             "strata": (
@@ -367,21 +372,21 @@ def _bootstrap_definitions(options: Options) -> dict[str, object]:
             ),
         },
         "base_metrics": (
-            "all except rates at operating points: estimate × exp(± t · SD of the "
-            "logarithm), with S - 1 degrees of freedom, where S is the smaller number of "
-            "speakers of both classes; auc through 1 - auc; dprime, cal_loss and score "
-            "shifts: estimate ± t · SD"
+            "for all base metrics except rates at operating points, the limits are estimate × "
+            "exp(± t × SD of the logarithm), with S - 1 degrees of freedom, where S is the smaller "
+            "number of speakers of both classes. The limits of auc follow from those of 1 - auc. "
+            "For dprime, cal_loss and score shifts, the limits are estimate ± t × SD"
         ),
         "bias_measures": (
-            "ratios: estimate × exp(± t · SD of the log ratio), with group and reference "
-            "resampled together and S - 1 degrees of freedom for the S speakers of the "
-            "group; p = 2 P(T > |ln ratio| / SD). Differences and neg_log_ratio: "
-            "estimate ± t · SD"
+            "for ratios, the limits are estimate × exp(± t × SD of the log ratio), with group and "
+            "reference resampled together and S - 1 degrees of freedom for the S speakers of the "
+            "group; p = 2 P(T > |ln ratio| / SD). For differences and neg_log_ratio, the limits "
+            "are estimate ± t × SD"
         ),
         "mean_bias_measures": (
-            "like bias measures, for the mean over groups in each replicate; degrees of freedom "
-            "by Welch and Satterthwaite, from those of the groups; the values of one attribute "
-            "form a family"
+            "like bias measures, but for the mean over groups in each replicate; the degrees of "
+            "freedom are those of Welch and Satterthwaite, from those of the groups; the values of "
+            "one attribute form a family"
         ),
         "threshold_bias_cv": (
             "thresholds set on one half of the group's speakers and used on the other half, and "
@@ -408,9 +413,8 @@ def _floor_definitions(options: Options) -> dict[str, object]:
                 "the same measure, simulated for these speakers and trials with equal error rates "
                 "in all groups: its mean; the value that 95 % of draws do not exceed (where higher "
                 "is fairer: do not fall below); and p, the share of draws at least as unfair as "
-                "the "
-                "data (the data count as one draw). For bias measures: of the distance from equal "
-                "rates, to either side"
+                "the data (the data count as one draw). For bias measures, all three refer to the "
+                "distance from equal rates, in either direction"
             ),
             "fnr": (
                 "speakers change groups at random (permutation) if all groups have similar "
@@ -430,10 +434,10 @@ def _floor_definitions(options: Options) -> dict[str, object]:
             ),
             "assumes": "variation between speakers is similar in all groups",
             "refused": (
-                "gamma-multinomial: fewer than 20 errors in all, or fewer than two groups with at "
-                "least 4 speakers. All methods: speakers in several groups, as through nontarget "
-                "trials between groups; metrics other than FNR and FPR, as no valid draws are "
-                "known"
+                "there is no noise floor if speakers are in several groups (as through nontarget "
+                "trials between groups), or for metrics other than FNR and FPR, as no valid draws "
+                "are known. The gamma-multinomial method also requires at least 20 errors in all, "
+                "and at least two groups with at least 4 speakers"
             ),
             "not_exceeded": (
                 "a value within the floor does not show fairness: with few speakers, large "
@@ -441,29 +445,30 @@ def _floor_definitions(options: Options) -> dict[str, object]:
             ),
         },
         "heterogeneity": (
-            "sum of w (rate - weighted mean)^2 over groups minus one, w = 1 / variance of "
-            "the group's rate over draws with equal rates: about 1 under equal rates; its "
-            "p is that of the test of all groups together"
+            "sum over groups of w (rate - weighted mean)^2, divided by the number of groups minus "
+            "one, with the weight w = 1 / variance of the group's rate over draws with equal "
+            "rates. The value is about 1 under equal rates; its p is that of the test of all "
+            "groups together"
         ),
         "interaction": (
             "for groups defined by several attributes: sum of w (ln rate - sum of the "
-            "attributes' effects)^2, divided by the degrees of freedom. Weight w: 1 / variance "
-            "of ln rate over draws with equal rates. The value is about 1 if effects are "
-            "additive. The columns lowest and highest name the groups furthest below and above "
+            "attributes' effects)^2, divided by the degrees of freedom. The weight w is 1 / "
+            "variance of ln rate over draws with equal rates. The value is about 1 if effects are "
+            "additive. The columns “lowest” and “highest” name the groups furthest below and above "
             "the sum of the effects"
         ),
         "tau_log": (
-            "square root of the variance of ln rates over groups minus its mean over draws with "
-            "equal rates, or 0 if that difference is below 0: about the between-group standard "
-            "deviation of ln rates beyond noise. A group without errors is given half an error. "
-            "The p-value is that of the uncorrected variance. Interval: every spread, in the "
-            "direction of the observed differences, for which the observed variance is within "
-            "the central share of the draws with noise"
+            "square root of a difference: the variance of ln rates over groups, minus the mean of "
+            "this variance over draws with equal rates; 0 if the difference is below 0. tau_log is "
+            "about the between-group standard deviation of ln rates beyond noise. A group without "
+            "errors is given half an error. The p-value is that of the uncorrected variance. The "
+            "interval contains every spread, in the direction of the observed differences, for "
+            "which the observed variance is within the central share of the draws with noise"
         ),
         "var_corrected": (
-            "variance of the rates over groups minus their mean variance over speakers; "
-            "may be below 0. Interval as for tau_log, with binomial draws of the effective "
-            "trials"
+            "variance of the rates over groups minus their mean variance over speakers; the value "
+            "may be below 0. The interval is computed as for tau_log, with binomial draws of the "
+            "effective trials"
         ),
         "var_double_corrected": (
             "median of var_corrected over binomial draws of the effective trials, with both "
@@ -480,26 +485,30 @@ def _verdict_definitions(options: Options) -> dict[str, object]:
         "best_guess": {
             "model": (
                 "ln rate = common level + effect of each attribute's value + deviation from "
-                "additivity + noise of speakers; both spreads are integrated over, half-Cauchy "
-                "of scale 1; for one attribute, all groups are moved towards the common level"
+                "additivity + noise of speakers; the spreads of effects and deviations are "
+                "integrated out, with half-Cauchy priors of scale 1; for one attribute, all groups "
+                "are moved towards the common level"
             ),
             "noise": (
                 "ln of a Beta variable of the effective errors plus half an error; the "
                 "variance of FNR is raised towards that of the other groups' speakers"
             ),
-            "limits": f"{100 * options.confidence:g} %, by a quantile of t",
+            "limits": f"{100 * options.confidence:g} % limits, from a quantile of t",
             "power": (
                 "probability of worse or better if the shrinkage estimate of the ratio were true"
             ),
             "is": (
-                "model-based, shown in addition to the observed value; no verdict depends on "
-                "this estimate"
+                "the estimate is model-based and shown in addition to the observed value; no "
+                "verdict depends on the estimate"
             ),
         },
         "multiplicity": {
-            "p_holm": "Holm: controls the probability of any false claim in the family",
+            "p_holm": (
+                "Holm's adjustment, which controls the probability of any false claim in the family"
+            ),
             "p_bh": (
-                "Benjamini and Hochberg, for screens: controls the expected share of false claims"
+                "Benjamini and Hochberg's adjustment, for screens, which controls the expected "
+                "share of false claims"
             ),
             "family": (
                 "the groups of one grouping, allocation, stratum, metric, operating point, "

@@ -12,6 +12,7 @@ from parivox.report.audit_queries import (
     covers_same_groups,
     groups_left_out,
     measured_groups_text,
+    not_under_represented_text,
     omission_reasons,
 )
 from parivox.report.catalogue import full_sentence, sentence_text
@@ -149,12 +150,12 @@ def _groups_sentence(
     """Return a sentence on the measured groups and on those left out."""
     if omitted_groups:
         reasons = ", ".join(omission_reasons(scope.audit, scope.point_filters, omitted_groups))
-        description = measured_groups_text(scope.audit, omitted_groups)
+        condition = not_under_represented_text(scope.audit)
         return full_sentence(
-            "groups_and_excluded", groups=n_groups, condition=description, reasons=reasons
+            "groups_and_excluded", groups=n_groups, condition=condition, reasons=reasons
         )
     return (
-        f"Groups: all {n_groups}."
+        f"The values are for all {n_groups} groups."
         if is_all
         else full_sentence("groups_that_are", groups=n_groups, condition=NOT_UNDER_REPRESENTED)
     )
@@ -381,7 +382,7 @@ def _measured_groups(scope: ChartScope) -> str:
 def _marks_text(scope: ChartScope, *, has_left_out: bool) -> str:
     """Return which groups the spread is over that marks show, filled and hollow ones."""
     if not has_left_out:
-        return f"Spread over {_measured_groups(scope)}"
+        return f"Marks show the spread over {_measured_groups(scope)}"
     return sentence_text("marks_of_spread", groups=_measured_groups(scope))
 
 

@@ -10,10 +10,9 @@ import numpy as np
 from parivox.core.measures import BOTH, meta_measures
 from parivox.errors import ConfigError
 from parivox.report.audit_queries import (
-    NOT_UNDER_REPRESENTED,
     covers_same_groups,
     groups_left_out,
-    has_several_systems,
+    not_under_represented_text,
     omission_reasons,
 )
 from parivox.report.catalogue import full_sentence, sentence_text
@@ -418,16 +417,14 @@ def _groups_sentence(scope: ChartScope, *, has_faint: bool = True) -> str:
         )
     )
     if not small_groups:
-        return "Groups: all."
+        return "The lines are for all groups."
     if not covers_same_groups(scope.audit, scope.point_filters):
         return full_sentence("groups_small_elsewhere_all")
     has_judged = [_has_judged_groups(each_scope) for each_scope in scopes]
     if all(has_judged):
         reasons = ", ".join(omission_reasons(scope.audit, scope.point_filters, small_groups))
-        condition = NOT_UNDER_REPRESENTED
-        if has_several_systems(scope.audit):
-            condition = sentence_text("not_under_represented_in_any")
-        faint = "; faint: all groups" if has_faint else ""
+        condition = not_under_represented_text(scope.audit)
+        faint = "; faint lines are for all groups" if has_faint else ""
         return full_sentence("groups_that_meet", condition=condition, faint=faint, reasons=reasons)
     sentence = sentence_text("fewer_than_two_meet_minimums")
     if any(has_judged):
