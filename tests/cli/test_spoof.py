@@ -59,7 +59,7 @@ def test_an_audit_has_a_third_error_type(parivox, spoofed):
     assert "spoof accepts hold for the attacks of this list only" in words
     page = (spoofed / "page.html").read_text(encoding="utf-8")
     assert "Spoof accepts (SFAR): spoofed recordings accepted" in page
-    assert "They do not include spoof accepts." in page
+    assert "These measures do not include spoof accepts." in page
     assert "all three error types" in page
     assert "both error types, and not equivalent" not in page
     assert "<strong>spoof accepts</strong> (SFAR: spoof trials accepted). Each error type" in page

@@ -441,8 +441,8 @@ META_MEASURES = (
         id="eo_ratio",
         label="equalised odds ratio",
         short="EO ratio",
-        definition="the smaller of two ratios: smallest over largest TPR, and smallest over largest "
-        "FPR",
+        definition="the smaller of two ratios: smallest over largest TPR, and smallest over "
+        "largest FPR",
         source="fairlearn",
         metric=BOTH,
         fairer="higher",

@@ -153,6 +153,9 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
         "The values are for the {groups} groups that {condition}",
         {"groups": 4, "condition": "are not under-represented in any system"},
     ),
+    "values_of_all_groups": SentenceTemplate(
+        "The values are for all {groups} groups", {"groups": 4}
+    ),
     "measures_over_metrics": SentenceTemplate(
         "Dots are systems, lines confidence intervals, and grey ticks noise floors, where known. "
         "The values are for {groups}, or for all groups if this leaves fewer than two. Rates use "
@@ -166,6 +169,10 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
     "groups_small_elsewhere": SentenceTemplate(
         "all groups, as other groups are under-represented in other systems"
     ),
+    "spread_of_all_marks": SentenceTemplate(
+        "Marks show the spread over {groups}",
+        {"groups": "the groups that are not under-represented"},
+    ),
     "marks_of_spread": SentenceTemplate(
         "Filled marks show the spread over {groups}; hollow marks, over all groups",
         {"groups": "the groups that are not under-represented"},
@@ -175,7 +182,7 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
         "(0.69 corresponds to a twofold difference). {marks}. Lower left is best. Bars are "
         "confidence intervals, and a grey tick is a noise floor. The rate that defines the "
         "operating point is the same for all systems",
-        {"marks": "Marks show the spread over all groups"},
+        {"marks": "Marks show the spread over the groups that are not under-represented"},
     ),
     # charts reliability
     "reliability_points": SentenceTemplate(
@@ -286,6 +293,7 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
         "{system}: {measure} is defined in {share} of choices",
         {"system": "V2", "measure": "FDR", "share": "98 %"},
     ),
+    "lines_of_every_group": SentenceTemplate("The lines are for all groups"),
     "groups_small_elsewhere_all": SentenceTemplate(
         "The lines are for all groups, as other groups are under-represented in other systems"
     ),

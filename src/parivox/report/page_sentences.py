@@ -8,7 +8,7 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
     # html assembly
     # html first_screen
     "no_verdict_of_worse_or_better": SentenceTemplate(
-        "{selection}; none has a verdict of worse or better than {reference}",
+        "{selection}; no group has a verdict of worse or better than {reference}",
         {"selection": "The groups with most speakers", "reference": "all other groups combined"},
     ),
     "false_accepts_put_others_at_risk": SentenceTemplate(
@@ -30,11 +30,11 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         {"error_types": "both error types"},
     ),
     "inconclusive_sign": SentenceTemplate(
-        "○ ? inconclusive: a difference is neither shown nor excluded; with an adjusted p: "
-        "significant only without the adjustment for the number of comparisons"
+        "○ ? inconclusive: a difference is neither shown nor excluded; an adjusted p marks a "
+        "difference that is significant only without the adjustment for the number of comparisons"
     ),
     "comparison_seen_elsewhere": SentenceTemplate(
-        "“see”: the same comparison, with its verdict on the group that is worse"
+        "“see” refers to the same comparison, whose verdict is given for the group that is worse"
     ),
     "ratio_of_rates": SentenceTemplate(
         "ratio: error rate divided by the rate of {reference}",
@@ -46,12 +46,12 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "lines_are_intervals": SentenceTemplate(
         "lines and [ ]: {confidence:g} % confidence intervals over {unit}, not adjusted for "
-        "multiple comparisons; arrows: the interval extends beyond the axis",
+        "multiple comparisons; an arrow means that the interval extends beyond the axis",
         {"confidence": 95.0, "unit": "speakers"},
     ),
     "equivalence_band": SentenceTemplate(
-        "grey band: equivalence margin, ratios from 1/{margin:g} to {margin:g}; equivalent: a "
-        "stricter interval ({equivalence_confidence:g} %) lies inside the band",
+        "grey band: the equivalence margin, ratios from 1/{margin:g} to {margin:g}; a group is "
+        "equivalent if the {equivalence_confidence:g} % interval of its ratio lies inside the band",
         {"margin": 1.25, "equivalence_confidence": 98},
     ),
     # html groups
@@ -68,7 +68,7 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         "check a trial list, run parivox trials check"
     ),
     "share_within_groups": SentenceTemplate(
-        "by {grouping}, {percent:.3g} % of the nontarget trials compare speakers of one group",
+        "by {grouping}, {percent:.3g} % of the nontarget trials compare speakers of the same group",
         {"grouping": "gender", "percent": 50},
     ),
     "pairs_within_groups_unknown": SentenceTemplate(
@@ -78,13 +78,13 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         "The audit shows nothing about impostors of other groups, who are usually easier to reject"
     ),
     "other_groups_easier_to_reject": SentenceTemplate(
-        "Impostors of other groups are usually easier to reject, so a list with fewer of them has "
-        "a higher FPR: compare rates only between lists with similar shares"
+        "Impostors of other groups are usually easier to reject, so a list with fewer such "
+        "impostors has a higher FPR: compare rates only between lists with similar shares"
     ),
     "trials_within_groups": SentenceTemplate(
         "Nontarget trials within groups: {shares}. {consequence}",
         {
-            "shares": "by gender, 50 % of the nontarget trials compare speakers of one group",
+            "shares": "by gender, 50 % of the nontarget trials compare speakers of the same group",
             "consequence": "Compare rates only between lists with similar shares",
         },
     ),
@@ -98,26 +98,23 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
     # html identification
     # html layout
     "threshold_at_most": SentenceTemplate(
-        "at one threshold, at which at most {target_rate:g} % of all {trials}; here it is "
-        "{reached}",
+        "one threshold, at which at most {target_rate:g} % of all {trials}; here {reached}",
         {"target_rate": 1, "trials": "nontarget trials are accepted", "reached": "0.98 %"},
     ),
     "threshold_at_rate": SentenceTemplate(
-        "at one threshold, at which {target_rate:g} % of all {trials}",
+        "one threshold, at which {target_rate:g} % of all {trials}",
         {"target_rate": 1, "trials": "nontarget trials are accepted"},
     ),
     "threshold_chosen_for_rate": SentenceTemplate(
-        "at one threshold, chosen so that {target_rate:g} % of all {trials}; here it is {reached}",
+        "one threshold, chosen so that {target_rate:g} % of all {trials}; here {reached}",
         {"target_rate": 1, "trials": "nontarget trials are accepted", "reached": "0.98 %"},
     ),
-    "threshold_given": SentenceTemplate(
-        "at one threshold, given as {threshold}", {"threshold": 0.5}
-    ),
+    "threshold_given": SentenceTemplate("one threshold, given as {threshold}", {"threshold": 0.5}),
     "threshold_of_smallest_cost": SentenceTemplate(
-        "at one threshold, at which errors of all trials cost least"
+        "one threshold, at which errors of all trials cost least"
     ),
     "threshold_described": SentenceTemplate(
-        "at one threshold, {words}", {"words": "where both error rates of all trials are equal"}
+        "one threshold, {words}", {"words": "where both error rates of all trials are equal"}
     ),
     # html method
     "historical_harm": SentenceTemplate("the data reflect existing inequalities"),
@@ -182,7 +179,8 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         "Recording conditions were examined within strata of {within}", {"within": "channel"}
     ),
     "conditions_not_examined": SentenceTemplate(
-        "Recording conditions (device, channel, noise) were not examined; --within examines them"
+        "Recording conditions (device, channel, noise) were not examined; to examine such "
+        "conditions, use --within"
     ),
     "one_threshold_for_all": SentenceTemplate(
         "One threshold is used for all groups. Groups were examined by {groupings}; groups by "
@@ -209,7 +207,7 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         "One system was audited; another design may give other results"
     ),
     "several_systems_audited": SentenceTemplate(
-        "{systems} systems were audited: tables by system show how they differ",
+        "{systems} systems were audited: tables by system show how the systems differ",
         {"systems": "V2, L"},
     ),
     "training_unknown": SentenceTemplate(
@@ -231,7 +229,7 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         {"points": "Thresholds were"},
     ),
     "difference_not_shown": SentenceTemplate(
-        "{system}: not shown whether groups differ beyond chance ({reason})",
+        "{system}: the audit does not show whether groups differ beyond chance ({reason})",
         {"system": "V2", "reason": "too few speakers"},
     ),
     "inconclusive_groups": SentenceTemplate(

@@ -18,21 +18,26 @@ def _other_groups_inconclusive(values: Mapping[str, Any]) -> str:
 
 SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
     # audit_queries
-    "measures_without_spoof_accepts": SentenceTemplate("They do not include spoof accepts"),
+    "measures_without_spoof_accepts": SentenceTemplate(
+        "These measures do not include spoof accepts"
+    ),
     "interval_may_be_too_narrow": SentenceTemplate(
-        "the interval may be too narrow: few speakers, or large differences between them"
+        "the interval may be too narrow, as there are few speakers or large differences between "
+        "speakers"
     ),
     # caveats
     "of_trials_of_known_speakers": SentenceTemplate("of trials whose speakers are known"),
     # disagreements
     "fdr_depends_on_larger_rate": SentenceTemplate(
-        "FDR depends on the largest difference of each rate, so the larger rate dominates it"
+        "FDR depends on the largest difference of each rate, so the larger rate dominates the "
+        "measure"
     ),
     "ir_depends_on_small_rate": SentenceTemplate(
-        "IR depends on the largest ratio of each rate, so one group with a small rate dominates it"
+        "IR depends on the largest ratio of each rate, so one group with a small rate dominates "
+        "the measure"
     ),
     "garbe_depends_on_spread": SentenceTemplate(
-        "GARBE depends on the spread of rates relative to their mean, over all groups"
+        "GARBE depends on the spread of rates over all groups, relative to the mean rate"
     ),
     "error_types_rank_oppositely": SentenceTemplate(
         "The two error types rank the groups in nearly opposite order: {groups} (Kendall's tau "

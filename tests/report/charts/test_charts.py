@@ -201,7 +201,7 @@ def test_groups_without_errors_are_drawn_at_the_edge(calm):
     assert edge_row["s"].startswith("0 [0, ")
     lowest = min(row["x"] for row in rows)
     assert edge_row["x"] == edge_row["xl"] == lowest
-    assert "Triangles at an edge" in words_of(calm, "against")
+    assert "A triangle at an edge" in words_of(calm, "against")
 
 
 def test_subgroup_bias_is_drawn_of_every_group_as_the_audit_has_it(pair_charts, pair):

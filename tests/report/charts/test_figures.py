@@ -142,8 +142,9 @@ def test_whether_groups_passed_the_gates_is_said_as_it_is(small):
             small(["f", "m"], speakers_per_group=6, gates=["speakers=50"]),
         )
     ]
-    assert "Groups: all." in words[0]
-    assert "Groups: those that are not under-represented; faint: all groups." in words[1]
+    assert "The lines are for all groups." in words[0]
+    lines = "The lines are for the groups that are not under-represented; faint lines are for all"
+    assert lines in words[1]
     assert "Excluded: f (3 speakers)." in words[1]
     assert "Fewer than two groups meet the minimums" in words[2]
 

@@ -155,7 +155,7 @@ def _groups_sentence(
             "groups_and_excluded", groups=n_groups, condition=condition, reasons=reasons
         )
     return (
-        f"The values are for all {n_groups} groups."
+        full_sentence("values_of_all_groups", groups=n_groups)
         if is_all
         else full_sentence("groups_that_are", groups=n_groups, condition=NOT_UNDER_REPRESENTED)
     )
@@ -382,7 +382,7 @@ def _measured_groups(scope: ChartScope) -> str:
 def _marks_text(scope: ChartScope, *, has_left_out: bool) -> str:
     """Return which groups the spread is over that marks show, filled and hollow ones."""
     if not has_left_out:
-        return f"Marks show the spread over {_measured_groups(scope)}"
+        return sentence_text("spread_of_all_marks", groups=_measured_groups(scope))
     return sentence_text("marks_of_spread", groups=_measured_groups(scope))
 
 

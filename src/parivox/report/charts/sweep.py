@@ -417,7 +417,7 @@ def _groups_sentence(scope: ChartScope, *, has_faint: bool = True) -> str:
         )
     )
     if not small_groups:
-        return "The lines are for all groups."
+        return full_sentence("lines_of_every_group")
     if not covers_same_groups(scope.audit, scope.point_filters):
         return full_sentence("groups_small_elsewhere_all")
     has_judged = [_has_judged_groups(each_scope) for each_scope in scopes]

@@ -43,14 +43,14 @@ def point_text(row: Row, *, says_reached: bool = False) -> str:
     Examples
     --------
     >>> point_text({"operating_point": "fpr=0.01", "source": "these trials", "fpr": 0.01})
-    'at one threshold, at which 1 % of all nontarget trials are accepted'
+    'one threshold, at which 1 % of all nontarget trials are accepted'
     >>> point_text({"operating_point": "fpr=0.01", "source": "development trials", "fpr": 0.5})
-    'at one threshold, chosen so that 1 % of all nontarget trials are accepted; here it is 50.0 %'
+    'one threshold, chosen so that 1 % of all nontarget trials are accepted; here 50.0 %'
     >>> point_text({"operating_point": "threshold=0.5"})
-    'at one threshold, given as 0.5'
+    'one threshold, given as 0.5'
     >>> row = {"operating_point": "fpr=0.01", "source": "these trials", "fpr": 0.00938}
-    >>> point_text(row, says_reached=True)[18:]
-    'at which at most 1 % of all nontarget trials are accepted; here it is 0.938 %'
+    >>> point_text(row, says_reached=True)[15:]
+    'at which at most 1 % of all nontarget trials are accepted; here 0.938 %'
     """
     point = point_as_given(row)
     kind, _, argument = point.partition("=")
