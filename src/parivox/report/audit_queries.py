@@ -42,7 +42,8 @@ VERDICTS = {
     "inconclusive": "inconclusive",
 }
 NOT_UNDER_REPRESENTED = sentence_text("not_under_represented")
-"""What holds for the groups that headline measures are computed on."""
+"""The groups that headline measures are computed on."""
+_NO_VALUE = "no value in some system"
 _MAX_NAMED_GROUPS = 3
 """Omitted groups that are named next to a number; of more, the count is given."""
 POOLED = "pooled"
@@ -360,7 +361,7 @@ def covers_same_groups(audit: Audit, filters: Row) -> bool:
 
 
 def not_under_represented_text(audit: Audit) -> str:
-    """Return what is true of the groups that headline measures cover, as a predicate."""
+    """Return which groups headline measures cover if these leave some out."""
     if has_several_systems(audit):
         return sentence_text("not_under_represented_in_any")
     return NOT_UNDER_REPRESENTED
@@ -368,7 +369,7 @@ def not_under_represented_text(audit: Audit) -> str:
 
 def measured_groups_text(audit: Audit, left_out: Sequence[str]) -> str:
     """Return which groups headline measures cover that leave some out."""
-    return f"groups that {not_under_represented_text(audit)}, {without_groups_text(left_out)}"
+    return f"{not_under_represented_text(audit)}, {without_groups_text(left_out)}"
 
 
 def groups_left_out(rows: Iterable[Row]) -> list[str]:
@@ -416,7 +417,6 @@ def omission_reasons(audit: Audit, filters: Row, names: Sequence[str]) -> list[s
         if is_system_named:
             reason += f" in {system_label(row['system'], row['list'])}"
         reasons_of_group[row["group"]][reason] = None
-    no_value = sentence_text("no_value_in_some_system")
     return [
-        f"{name} ({', '.join(reasons) or no_value})" for name, reasons in reasons_of_group.items()
+        f"{name} ({', '.join(reasons) or _NO_VALUE})" for name, reasons in reasons_of_group.items()
     ]

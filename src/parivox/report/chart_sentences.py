@@ -113,6 +113,7 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
         "confidence intervals, and numbers the failures / attempts"
     ),
     "further_right_is_worse": SentenceTemplate("Further right is worse"),
+    "speakers_not_known": SentenceTemplate("speakers are not known"),
     # charts matrix
     "cells_are_pairs": SentenceTemplate(
         "Each cell is a pair of groups: the darker the cell (on a dark background: the brighter), "
@@ -141,17 +142,17 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
         "fairer"
     ),
     "groups_and_excluded": SentenceTemplate(
-        "The values are for the {groups} groups that {condition}; the values in brackets are for "
+        "The values are for the {groups} {condition}; the values in brackets are for "
         "all groups. Excluded: {reasons}",
         {
             "groups": 4,
-            "condition": "are not under-represented in any system",
+            "condition": "groups that are not under-represented in any system",
             "reasons": "m (too few speakers)",
         },
     ),
     "groups_that_are": SentenceTemplate(
-        "The values are for the {groups} groups that {condition}",
-        {"groups": 4, "condition": "are not under-represented in any system"},
+        "The values are for the {groups} {condition}",
+        {"groups": 4, "condition": "groups that are not under-represented in any system"},
     ),
     "values_of_all_groups": SentenceTemplate(
         "The values are for all {groups} groups", {"groups": 4}
@@ -184,6 +185,7 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
         "operating point is the same for all systems",
         {"marks": "Marks show the spread over the groups that are not under-represented"},
     ),
+    "dash_without_p": SentenceTemplate("a dash: no p; the tables of measures give the reason"),
     # charts reliability
     "reliability_points": SentenceTemplate(
         "Each point stands for trials with similar log-likelihood ratios, of speakers on whom the "
@@ -298,18 +300,17 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
         "The lines are for all groups, as other groups are under-represented in other systems"
     ),
     "groups_that_meet": SentenceTemplate(
-        "The lines are for the groups that {condition}{faint}. Excluded: {reasons}",
-        {"condition": "are not under-represented", "faint": "", "reasons": "m (too few speakers)"},
+        "The lines are for the {condition}{faint}. Excluded: {reasons}",
+        {
+            "condition": "groups that are not under-represented",
+            "faint": "",
+            "reasons": "m (too few speakers)",
+        },
     ),
     "fewer_than_two_meet_minimums": SentenceTemplate("Fewer than two groups meet the minimums"),
     "lines_of_all_groups": SentenceTemplate(
         "{reason}, so its lines show all groups, as an indication only",
         {"reason": "Fewer than two groups meet the minimums"},
     ),
-    # charts variation
-    # charts groups
-    "speakers_not_known": SentenceTemplate("speakers are not known"),
-    # charts measures
-    "dash_without_p": SentenceTemplate("a dash: no p; the tables of measures give the reason"),
 }
 """Every sentence by its code."""

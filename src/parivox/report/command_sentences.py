@@ -5,6 +5,83 @@ from __future__ import annotations
 from parivox.report.sentence_template import SentenceTemplate
 
 COMMAND_SENTENCES: dict[str, SentenceTemplate] = {
+    # calibration
+    "calibration_loss": SentenceTemplate(
+        "Calibration loss: Cllr minus minimum Cllr, corrected because minimum Cllr is fitted to "
+        "the same trials. The minimum is 0"
+    ),
+    "no_group_for_calibrator": SentenceTemplate(
+        "No group is large enough for a group-specific calibrator"
+    ),
+    "calibrators_differ": SentenceTemplate(
+        "The calibrators of {differing} of {groups} groups {verb} from the common one: "
+        "{group_names}",
+        {"differing": 2, "groups": 8, "verb": "differ", "group_names": "f, m"},
+    ),
+    "one_common_calibrator": SentenceTemplate(
+        "One common calibrator: no group's calibrator is shown to differ from it"
+    ),
+    "calibration_gain": SentenceTemplate(
+        "The gain in mean Cllr from group-specific calibrators is {outcome}: {bits} bits",
+        {"outcome": "not tested", "bits": 0.01},
+    ),
+    "gains_tested_if_calibrator_differs": SentenceTemplate(
+        "Gains are tested only if a calibrator is shown to differ"
+    ),
+    "calibrator_not_shown_to_differ": SentenceTemplate(
+        "not shown to differ from the common calibrator"
+    ),
+    "too_few_for_difference": SentenceTemplate("too few speakers to show a difference"),
+    "keep_common_calibrator": SentenceTemplate(
+        "Keep the common calibrator for {groups}: {reason}",
+        {"groups": 4, "reason": "too few speakers"},
+    ),
+    "keep_common_calibrator_by_reason": SentenceTemplate(
+        "Keep the common calibrator for {groups} ({reason})",
+        {"groups": 4, "reason": "too few speakers"},
+    ),
+    "apply_calibrator": SentenceTemplate(
+        "{calibrator}. To apply it: {command}. To audit the result: parivox audit llr.csv --llr",
+        {
+            "calibrator": "Calibrator: calibrator.json",
+            "command": "parivox calibrate new.csv --apply calibrator.json --out llr.csv",
+        },
+    ),
+    "calibrator_differs_mark": SentenceTemplate(
+        "* the group's own calibrator differs significantly from the common calibrator"
+    ),
+    # gate
+    "inconclusive_does_not_pass": SentenceTemplate(
+        "Inconclusive conditions do not pass. To resolve such conditions, audit more speakers "
+        "(parivox plan --pilot AUDIT --policy FILE calculates how many), or accept the groups in "
+        "the policy with a reason and a date"
+    ),
+    "groups_of_one_audit_do_not_pass": SentenceTemplate(
+        "Groups that are in only one of the two audits do not pass. Audit both releases with "
+        "these groups, or accept the groups in the policy with a reason and a date"
+    ),
+    "no_group_examined": SentenceTemplate("no group was examined"),
+    "rate_at_most": SentenceTemplate(
+        "{rate} must be at most {limit:g} %", {"rate": "1.20 %", "limit": 5.0}
+    ),
+    "rate_not_worse_than": SentenceTemplate(
+        "{rate} must not be worse than that of {reference}",
+        {"rate": "1.20 %", "reference": "all other groups combined"},
+    ),
+    "rate_at_most_times": SentenceTemplate(
+        "{rate} must be at most {limit:g} times that of {reference}",
+        {"rate": "1.20 %", "limit": 1.5, "reference": "all other groups combined"},
+    ),
+    "rate_at_most_times_baseline": SentenceTemplate(
+        "{rate} must be at most {limit:g} times that of the baseline ({pairing})",
+        {"rate": "1.20 %", "limit": 1.5, "pairing": "paired"},
+    ),
+    "baseline_not_used": SentenceTemplate(
+        "The baseline is not used: no condition of the policy has than: baseline"
+    ),
+    "no_longer_accepted": SentenceTemplate(
+        "No longer accepted: {groups}", {"groups": "f at fpr=0.01"}
+    ),
     # monitor
     "no_group_judged": SentenceTemplate(
         "No alarm, as no group is judged: {reasons}", {"reasons": "too few speakers"}
@@ -105,153 +182,6 @@ COMMAND_SENTENCES: dict[str, SentenceTemplate] = {
         "Not watched, because fewer than {speakers} speakers were known at the start: {groups}",
         {"speakers": 5, "groups": 4},
     ),
-    # thresholds
-    "no_group_for_threshold": SentenceTemplate(
-        "No group is large enough for a group-specific threshold"
-    ),
-    "one_common_threshold": SentenceTemplate(
-        "One common threshold: {reason}", {"reason": "no group is shown to miss the aim"}
-    ),
-    "groups_differ_at_threshold": SentenceTemplate(
-        "At the common threshold, {difference}: {groups}",
-        {"difference": "2 of 8 groups miss the aim fpr=0.01", "groups": 4},
-    ),
-    "gain_over_all_trials": SentenceTemplate(
-        "Over all trials, the gain {gain}: {cost}",
-        {"gain": "is not tested", "cost": "0.01 [0.00, 0.02]"},
-    ),
-    "gains_tested_if_group_differs": SentenceTemplate(
-        "Gains are tested only if a group is shown to differ"
-    ),
-    "fpr_of_groups_differs": SentenceTemplate(
-        "the FPR of {groups} is not {rate}", {"groups": "2 of 8 groups", "rate": 0.01}
-    ),
-    "error_rates_of_groups_differ": SentenceTemplate(
-        "error rates of {groups} differ from those of all trials", {"groups": "2 of 8 groups"}
-    ),
-    "no_group_misses_aim": SentenceTemplate("no group is shown to miss the aim"),
-    "no_group_with_other_fpr": SentenceTemplate(
-        "no group is shown to have an FPR other than {rate}", {"rate": 0.01}
-    ),
-    "no_group_with_other_rates": SentenceTemplate(
-        "no group is shown to have error rates other than those of all trials"
-    ),
-    "threshold_rules": SentenceTemplate(
-        "Cost ({cost}), mean over groups and of {group}, the group with the largest cost at the "
-        "common threshold, on speakers held out on both sides:",
-        {"cost": "min-cdet", "group": "f"},
-    ),
-    "threshold_not_needed": SentenceTemplate("not shown to need another threshold"),
-    "too_few_for_threshold": SentenceTemplate(
-        "too few speakers for a group-specific threshold, so the gain is unknown"
-    ),
-    "keep_common_threshold": SentenceTemplate(
-        "Keep the common threshold for {groups}: {reason}",
-        {"groups": 4, "reason": "too few speakers"},
-    ),
-    "group_known_in_every_trial": SentenceTemplate(
-        "the group is known in every trial here; trials without a group use the common {noun}",
-        {"noun": "threshold"},
-    ),
-    "group_unknown_in_trials": SentenceTemplate(
-        "the group is unknown in {unknown} of {trials} trials, which use the common {noun}",
-        {"unknown": 12, "trials": "1,200", "noun": "threshold"},
-    ),
-    "group_needed": SentenceTemplate(
-        "Note: a group-specific {noun} needs the group of the {side} at every decision: "
-        "{coverage}. Groups predicted from the voice are wrong more often for some groups than "
-        "for others, and so are their {noun}s",
-        {
-            "noun": "threshold",
-            "side": "enrolment speaker",
-            "coverage": "the group is known in every trial here",
-        },
-    ),
-    "rule_written": SentenceTemplate(
-        "Rule: {path}. To audit it: parivox audit ... --thresholds {path}", {"path": "rules.yaml"}
-    ),
-    "write_rule": SentenceTemplate(
-        "To write the rule, add --out rules.yaml. To audit it: parivox audit ... --thresholds "
-        "rules.yaml"
-    ),
-    # calibration
-    "calibration_loss": SentenceTemplate(
-        "Calibration loss: Cllr minus minimum Cllr, corrected because minimum Cllr is fitted to "
-        "the same trials. The minimum is 0"
-    ),
-    "no_group_for_calibrator": SentenceTemplate(
-        "No group is large enough for a group-specific calibrator"
-    ),
-    "calibrators_differ": SentenceTemplate(
-        "The calibrators of {differing} of {groups} groups {verb} from the common one: "
-        "{group_names}",
-        {"differing": 2, "groups": 8, "verb": "differ", "group_names": "f, m"},
-    ),
-    "one_common_calibrator": SentenceTemplate(
-        "One common calibrator: no group's calibrator is shown to differ from it"
-    ),
-    "calibration_gain": SentenceTemplate(
-        "The gain in mean Cllr from group-specific calibrators {outcome}: {bits} bits",
-        {"outcome": "is not tested", "bits": 0.01},
-    ),
-    "gains_tested_if_calibrator_differs": SentenceTemplate(
-        "Gains are tested only if a calibrator is shown to differ"
-    ),
-    "calibrator_not_shown_to_differ": SentenceTemplate(
-        "not shown to differ from the common calibrator"
-    ),
-    "too_few_for_difference": SentenceTemplate("too few speakers to show a difference"),
-    "keep_common_calibrator": SentenceTemplate(
-        "Keep the common calibrator for {groups}: {reason}",
-        {"groups": 4, "reason": "too few speakers"},
-    ),
-    "keep_common_calibrator_by_reason": SentenceTemplate(
-        "Keep the common calibrator for {groups} ({reason})",
-        {"groups": 4, "reason": "too few speakers"},
-    ),
-    "apply_calibrator": SentenceTemplate(
-        "{calibrator}. To apply it: {command}. To audit the result: parivox audit llr.csv --llr",
-        {
-            "calibrator": "Calibrator: calibrator.json",
-            "command": "parivox calibrate new.csv --apply calibrator.json --out llr.csv",
-        },
-    ),
-    # calibration
-    "calibrator_differs_mark": SentenceTemplate(
-        "* the group's own calibrator differs significantly from the common calibrator"
-    ),
-    # gate
-    "inconclusive_does_not_pass": SentenceTemplate(
-        "Inconclusive conditions do not pass. To resolve such conditions, audit more speakers "
-        "(parivox plan --pilot AUDIT --policy FILE calculates how many), or accept the groups in "
-        "the policy with a reason and a date"
-    ),
-    "groups_of_one_audit_do_not_pass": SentenceTemplate(
-        "Groups that are in only one of the two audits do not pass. Audit both releases with "
-        "these groups, or accept the groups in the policy with a reason and a date"
-    ),
-    "no_group_examined": SentenceTemplate("no group was examined"),
-    "rate_at_most": SentenceTemplate(
-        "{rate} must be at most {limit:g} %", {"rate": "1.20 %", "limit": 5.0}
-    ),
-    "rate_not_worse_than": SentenceTemplate(
-        "{rate} must not be worse than that of {reference}",
-        {"rate": "1.20 %", "reference": "all other groups combined"},
-    ),
-    "rate_at_most_times": SentenceTemplate(
-        "{rate} must be at most {limit:g} times that of {reference}",
-        {"rate": "1.20 %", "limit": 1.5, "reference": "all other groups combined"},
-    ),
-    "rate_at_most_times_baseline": SentenceTemplate(
-        "{rate} must be at most {limit:g} times that of the baseline ({pairing})",
-        {"rate": "1.20 %", "limit": 1.5, "pairing": "paired"},
-    ),
-    "baseline_not_used": SentenceTemplate(
-        "The baseline is not used: no condition of the policy has than: baseline"
-    ),
-    "no_longer_accepted": SentenceTemplate(
-        "No longer accepted: {groups}", {"groups": "f at fpr=0.01"}
-    ),
     # plan
     "attacks_of_pilot": SentenceTemplate(
         "Numbers for SFAR are for the attacks of the pilot: more speakers show nothing about "
@@ -350,10 +280,81 @@ COMMAND_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "no_trend_shown": SentenceTemplate("No group is shown to have a trend"),
     # thresholds
-    "gain_unknown": SentenceTemplate("is unknown"),
-    "gain_not_tested": SentenceTemplate("is not tested"),
-    "gain_shown": SentenceTemplate("is shown"),
-    "gain_negative": SentenceTemplate("is negative"),
-    "gain_inconclusive": SentenceTemplate("is inconclusive"),
+    "no_group_for_threshold": SentenceTemplate(
+        "No group is large enough for a group-specific threshold"
+    ),
+    "one_common_threshold": SentenceTemplate(
+        "One common threshold: {reason}", {"reason": "no group is shown to miss the aim"}
+    ),
+    "groups_differ_at_threshold": SentenceTemplate(
+        "At the common threshold, {difference}: {groups}",
+        {"difference": "2 of 8 groups miss the aim fpr=0.01", "groups": 4},
+    ),
+    "mean_gain": SentenceTemplate(
+        "The gain in cost from group-specific thresholds, averaged over groups, is {gain}: {cost}",
+        {"gain": "not tested", "cost": "0.01 [0.00, 0.02]"},
+    ),
+    "gain_of_costliest_group": SentenceTemplate(
+        "For {group}, the group with the largest cost, the gain is {gain}: {cost}",
+        {"group": "f", "gain": "not tested", "cost": "0.01 [0.00, 0.02]"},
+    ),
+    "gain_over_all_trials": SentenceTemplate(
+        "Over all trials, the gain is {gain}: {cost}",
+        {"gain": "not tested", "cost": "0.01 [0.00, 0.02]"},
+    ),
+    "gains_tested_if_group_differs": SentenceTemplate(
+        "Gains are tested only if a group is shown to differ"
+    ),
+    "fpr_of_groups_differs": SentenceTemplate(
+        "the FPR of {groups} is not {rate}", {"groups": "2 of 8 groups", "rate": 0.01}
+    ),
+    "error_rates_of_groups_differ": SentenceTemplate(
+        "error rates of {groups} differ from those of all trials", {"groups": "2 of 8 groups"}
+    ),
+    "no_group_misses_aim": SentenceTemplate("no group is shown to miss the aim"),
+    "no_group_with_other_fpr": SentenceTemplate(
+        "no group is shown to have an FPR other than {rate}", {"rate": 0.01}
+    ),
+    "no_group_with_other_rates": SentenceTemplate(
+        "no group is shown to have error rates other than those of all trials"
+    ),
+    "threshold_rules": SentenceTemplate(
+        "Cost ({cost}), mean over groups and of {group}, the group with the largest cost at the "
+        "common threshold, on speakers held out on both sides:",
+        {"cost": "min-cdet", "group": "f"},
+    ),
+    "threshold_not_needed": SentenceTemplate("not shown to need another threshold"),
+    "too_few_for_threshold": SentenceTemplate(
+        "too few speakers for a group-specific threshold, so the gain is unknown"
+    ),
+    "keep_common_threshold": SentenceTemplate(
+        "Keep the common threshold for {groups}: {reason}",
+        {"groups": 4, "reason": "too few speakers"},
+    ),
+    "group_known_in_every_trial": SentenceTemplate(
+        "the group is known in every trial here; trials without a group use the common {noun}",
+        {"noun": "threshold"},
+    ),
+    "group_unknown_in_trials": SentenceTemplate(
+        "the group is unknown in {unknown} of {trials} trials, which use the common {noun}",
+        {"unknown": 12, "trials": "1,200", "noun": "threshold"},
+    ),
+    "group_needed": SentenceTemplate(
+        "Note: a group-specific {noun} needs the group of the {side} at every decision: "
+        "{coverage}. Groups predicted from the voice are wrong more often for some groups than "
+        "for others, and so are their {noun}s",
+        {
+            "noun": "threshold",
+            "side": "enrolment speaker",
+            "coverage": "the group is known in every trial here",
+        },
+    ),
+    "rule_written": SentenceTemplate(
+        "Rule: {path}. To audit it: parivox audit ... --thresholds {path}", {"path": "rules.yaml"}
+    ),
+    "write_rule": SentenceTemplate(
+        "To write the rule, add --out rules.yaml. To audit it: parivox audit ... --thresholds "
+        "rules.yaml"
+    ),
 }
 """Every sentence by its code."""

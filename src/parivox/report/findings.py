@@ -505,8 +505,8 @@ def thresholds_set_here_text(audit: Audit) -> str:
     rows = audit.operating_points.subset(within="").rows()
     points = [row["operating_point"] for row in rows if row["source"] == SAME_TRIALS]
     if len(points) in {0, len(rows)}:
-        return "Thresholds were" if points else ""
-    return sentence_text("thresholds_of_points", points=", ".join(dict.fromkeys(points)))
+        return "Thresholds" if points else ""
+    return f"Thresholds of {', '.join(dict.fromkeys(points))}"
 
 
 def data_warnings(audit: Audit) -> list[SystemNote]:

@@ -1110,12 +1110,13 @@ def _point_label(audit: Audit, row: Row) -> str:
 
 
 _TARGET_EVENTS = {
-    "fpr": sentence_text("nontarget_trials_accepted"),
-    "fnr": sentence_text("target_trials_rejected"),
-    "sfar": sentence_text("spoof_trials_accepted"),
-    "fnir": sentence_text("mated_searches_missed"),
-    "fpir": sentence_text("nonmated_searches_answered"),
+    "fpr": "nontarget_trials_accepted",
+    "fnr": "target_trials_rejected",
+    "sfar": "spoof_trials_accepted",
+    "fnir": "mated_searches_missed",
+    "fpir": "nonmated_searches_answered",
 }
+"""Codes of what happens at a rate that an operating point holds."""
 _POINT_DESCRIPTIONS = {
     "eer": sentence_text("error_types_equally_frequent"),
     "bayes": sentence_text("likelihood_ratio_threshold"),
@@ -1149,11 +1150,12 @@ def point_in_short(row: Row, *, says_limit: bool = False) -> str:
         event = _TARGET_EVENTS[kind]
         target_rate = float(setting)
         if _misses_target(row):
-            return f"set for {100 * target_rate:g} %, but {percent(row[kind])} {event}"
+            reached = sentence_text(event, share=percent(row[kind]))
+            return f"set for {100 * target_rate:g} %, but {reached}"
         reached_rate = row.get(kind)
         is_below = says_limit and reached_rate is not None and reached_rate < target_rate
         at_most = "at most " if is_below and row["source"] == SAME_TRIALS else ""
-        return f"{at_most}{100 * target_rate:g} % {event}"
+        return sentence_text(event, share=f"{at_most}{100 * target_rate:g} %")
     if kind == "threshold":
         return f"a score of {setting}"
     if point.startswith("min-adcf") and row.get("threshold") is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from parivox.report.sentence_template import SentenceTemplate
 
 PAGE_SENTENCES: dict[str, SentenceTemplate] = {
-    # html assembly
     # html first_screen
     "no_verdict_of_worse_or_better": SentenceTemplate(
         "{selection}; no group has a verdict of worse or better than {reference}",
@@ -95,7 +94,6 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         "Trials were not graded by difficulty (--by grade, or parivox trials grade): rates are "
         "not comparable between groups whose trials differ in difficulty"
     ),
-    # html identification
     # html layout
     "threshold_at_most": SentenceTemplate(
         "one threshold, at which at most {target_rate:g} % of all {trials}; here {reached}",
@@ -225,8 +223,8 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         },
     ),
     "set_on_audited_trials": SentenceTemplate(
-        "{points} set on the audited trials: other trials would give other thresholds",
-        {"points": "Thresholds were"},
+        "{points} were set on the audited trials: other trials would give other thresholds",
+        {"points": "Thresholds"},
     ),
     "difference_not_shown": SentenceTemplate(
         "{system}: the audit does not show whether groups differ beyond chance ({reason})",
@@ -270,6 +268,9 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
     "choice_given": SentenceTemplate("given to the audit: {choice}", {"choice": "3 groups"}),
     "primary_analysis_by_default": SentenceTemplate(
         "the first grouping and operating point, as no primary analysis was named"
+    ),
+    "thresholds_set_here": SentenceTemplate(
+        "{points} were set on the audited trials", {"points": "Thresholds"}
     ),
     "other_thresholds_other_rates": SentenceTemplate(
         "thresholds from other data would give other rates"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from parivox.report.sentence_template import SentenceTemplate
 
 SHEET_SENTENCES: dict[str, SentenceTemplate] = {
-    # sheets attacks
     # sheets comparison
     "no_p_valid_method_unknown": SentenceTemplate("no p: no valid method is known"),
     "no_such_group": SentenceTemplate("there is no such group"),
@@ -71,6 +70,9 @@ SHEET_SENTENCES: dict[str, SentenceTemplate] = {
         "{trials} trials are in no group", {"trials": "120 target and 30 nontarget"}
     ),
     # sheets identification
+    "another_profile_or_nobody": SentenceTemplate(
+        "another person’s profile was used, or nobody was recognised"
+    ),
     # sheets measures
     "chance_unknown_without_intervals": SentenceTemplate(
         "Without intervals, the part due to chance is unknown"
@@ -127,9 +129,5 @@ SHEET_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     # sheets workbook
     "sheet_omitted": SentenceTemplate("omitted, as a sheet cannot have so many rows"),
-    # sheets identification
-    "another_profile_or_nobody": SentenceTemplate(
-        "another person’s profile was used, or nobody was recognised"
-    ),
 }
 """Every sentence by its code."""

@@ -25,8 +25,35 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
         "the interval may be too narrow, as there are few speakers or large differences between "
         "speakers"
     ),
+    "not_under_represented": SentenceTemplate("groups that are not under-represented"),
+    "interval_includes_threshold": SentenceTemplate(
+        "the interval also accounts for setting the threshold on these trials"
+    ),
+    "not_under_represented_in_any": SentenceTemplate(
+        "groups that are not under-represented in any system"
+    ),
     # caveats
-    "of_trials_of_known_speakers": SentenceTemplate("of trials whose speakers are known"),
+    "of_trials_of_known_speakers": SentenceTemplate(
+        "only trials whose speakers are known are counted"
+    ),
+    "scores_of_shared_recordings_dependent": SentenceTemplate(
+        "scores of trials that share a recording are dependent"
+    ),
+    "groups_weighed_unequally": SentenceTemplate(
+        "thresholds, costs and calibration over all trials weigh the groups unequally"
+    ),
+    # charts groups
+    "speakers_and_trials": SentenceTemplate("Speakers and trials by group"),
+    # charts measures
+    "horizontal_pooled_rate": SentenceTemplate("Horizontal: pooled error rate"),
+    # criteria
+    "paper_criteria": SentenceTemplate(
+        "FFMC.1 has no verdict: the paper names no limit. FFMC.2 is of definitions, FFMC.3 of "
+        "these trials. In brackets: noise floor (95 %); p for each measure by itself"
+    ),
+    "criterion_without_floors": SentenceTemplate(
+        "FFMC.4 more than chance: unknown, as the audit has no noise floors"
+    ),
     # disagreements
     "fdr_depends_on_larger_rate": SentenceTemplate(
         "FDR depends on the largest difference of each rate, so the larger rate dominates the "
@@ -119,6 +146,12 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
             "ranks": "V2 by FDR; L by IR",
             "explanations": "FDR depends on the largest difference of each rate",
         },
+    ),
+    "highest_false_reject_rate": SentenceTemplate(
+        "{group} has the highest false reject rate", {"group": "f"}
+    ),
+    "highest_false_accept_rate": SentenceTemplate(
+        "{group} has the highest false accept rate", {"group": "m"}
     ),
     # findings
     "trials_of_speakers": SentenceTemplate(
@@ -224,12 +257,116 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
         "Odds of an error with {number}: {odds_ratios}",
         {"number": "age, per 10 years", "odds_ratios": "FNR x 1.2"},
     ),
+    # full_tables
+    "bt4vt_procedure": SentenceTemplate(
+        "bt4vt 1.0.1 cuts each group's curve, reads rates and costs at the nearest threshold left "
+        "on it, takes the larger rate where both are nearest for the EER, allocates by enrolment "
+        "speaker and compares with all trials"
+    ),
+    "binned_scores": SentenceTemplate(
+        "Scores were counted in bins: error counts at the thresholds shown are exact. EER, "
+        "minimum cost, AUC and similar are within {rate:.2g} of the exact values in every group; "
+        "score shifts are within {score:.2g} in units of score",
+        {"rate": 0.0001, "score": 0.01},
+    ),
+    "no_confidence_intervals": SentenceTemplate(
+        "No confidence intervals: {reason}. Every rate and ratio is an observed value: rates of "
+        "groups with few speakers or errors differ by chance, often by a factor of two or more",
+        {"reason": "too few speakers"},
+    ),
+    "same_list_checks": SentenceTemplate(
+        "The list fails the same checks as the list of {system}", {"system": "L"}
+    ),
+    "trials_differ": SentenceTemplate(
+        "The trials differ between groups ({check}): {words}",
+        {"check": "G9", "words": "f has fewer trials"},
+    ),
+    "run_trials_check": SentenceTemplate("For details, run parivox trials check"),
+    "no_verdicts_without_reference": SentenceTemplate(
+        "At {point}: no verdicts, as this grouping has no group {reference}",
+        {"point": "fpr=0.01", "reference": "m"},
+    ),
+    "table_legend": SentenceTemplate(
+        "FNR (false rejects): % of target trials rejected. FPR (false accepts): % of nontarget "
+        "trials accepted. {spoof}In brackets: {confidence:g} % confidence interval, "
+        "{intervals}{threshold}{signs}. Ratio: to {reference}. p: adjusted (Holm) for all groups "
+        "and {error_types}. Inconclusive: the data do not show whether the group is worse, better "
+        "or equivalent. Equivalent: the ratio is within 1/{margin:g} to {margin:g}, shown with "
+        "{equivalence_confidence:g} % confidence. {conditional}An asterisk (*) marks groups with "
+        "{minimums}; these groups are excluded from the spread {groups}. Floor: the mean over "
+        "audits of these speakers with equal rates in all groups, and the value that 95 % of "
+        "these audits stay within. p of a spread: the share of these audits with a value at least "
+        "as unfair. H (heterogeneity) tests whether groups differ at all; tau_log is the "
+        "between-group SD of log rates, corrected for sampling noise. A value within the floor "
+        "does not show fairness: with few speakers, large differences can go unnoticed. Floors "
+        "assume that variation between speakers is similar in all groups",
+        {
+            "spoof": "",
+            "confidence": 95.0,
+            "intervals": "over speakers",
+            "threshold": "",
+            "signs": "",
+            "reference": "all other groups combined",
+            "error_types": "both error types",
+            "margin": 1.25,
+            "equivalence_confidence": 98.0,
+            "conditional": "",
+            "minimums": "fewer than 10 speakers",
+            "groups": "of the groups without *",
+        },
+    ),
+    "spoof_legend": SentenceTemplate(
+        "SFAR (spoof accepts): % of spoof trials accepted, for the attacks of this list. Measures "
+        "that join FNR and FPR, such as FDR, IR and GARBE, do not include spoof accepts"
+    ),
+    "better_not_without": SentenceTemplate(
+        "Better, not without X: better, but not confirmed when group X is left out"
+    ),
+    "observed_rate_legend": SentenceTemplate(
+        "Every group at {point}, {threshold}. FNR: target trials rejected (false rejects); FPR: "
+        "nontarget trials accepted (false accepts); ratio: to all groups pooled",
+        {"point": "fpr=0.01", "threshold": "threshold 0.5"},
+    ),
+    "alpha_measure_value": SentenceTemplate(
+        "{measure} (alpha {alpha:g}) {value} ({fairer} is fairer)",
+        {"measure": "FDR", "alpha": 0.5, "value": 0.98, "fairer": "higher"},
+    ),
+    "observed_spread": SentenceTemplate(
+        "Spread over groups: {measures}", {"measures": "FDR (alpha 0.5) 0.98 (higher is fairer)"}
+    ),
+    "better_in_replicates": SentenceTemplate(
+        "{metric}, share of replicates in which each system is better: {shares}",
+        {"metric": "FPR", "shares": "V2 80 %"},
+    ),
+    "differing_values": SentenceTemplate(
+        "{values} differ from the exact values; largest differences:", {"values": 3}
+    ),
+    # html layout
+    "equal_error_rates": SentenceTemplate("where both error rates of all trials are equal"),
+    "least_cost_of_likelihood_ratios": SentenceTemplate(
+        "where scores, read as likelihood ratios, cost least"
+    ),
+    "decisions_were_made": SentenceTemplate("as the decisions were made"),
+    "nontarget_accepted": SentenceTemplate("nontarget trials are accepted"),
+    "target_rejected": SentenceTemplate("target trials are rejected"),
     # identification
     "results_hold_for_gallery": SentenceTemplate(
         "All results hold for {galleries} only", {"galleries": "this gallery"}
     ),
     "mated_searches_without_person": SentenceTemplate(
         "of mated searches do not return their person{rank}", {"rank": " at rank 1"}
+    ),
+    "deployed_decisions": SentenceTemplate("decisions as they were made (deployed)"),
+    # notebook
+    "ratio_and_allocation": SentenceTemplate(
+        "{ratio}. False accepts: {allocation}",
+        {
+            "ratio": "Ratio to all other groups combined",
+            "allocation": "a nontarget trial counts for a group if both speakers belong to it",
+        },
+    ),
+    "more_groups_below": SentenceTemplate(
+        "The tables below contain {groups} more groups", {"groups": "12"}
     ),
     # overview
     "fewer_false_rejects": SentenceTemplate("falsely rejects fewer target trials"),
@@ -316,11 +453,21 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
             "operating_points": "1 % of nontarget trials are accepted",
         },
     ),
-    "nontarget_trials_accepted": SentenceTemplate("of nontarget trials are accepted"),
-    "target_trials_rejected": SentenceTemplate("of target trials are rejected"),
-    "spoof_trials_accepted": SentenceTemplate("of spoof trials are accepted"),
-    "mated_searches_missed": SentenceTemplate("of mated searches miss their person"),
-    "nonmated_searches_answered": SentenceTemplate("of non-mated searches return anyone"),
+    "nontarget_trials_accepted": SentenceTemplate(
+        "{share} of nontarget trials are accepted", {"share": "1 %"}
+    ),
+    "target_trials_rejected": SentenceTemplate(
+        "{share} of target trials are rejected", {"share": "1 %"}
+    ),
+    "spoof_trials_accepted": SentenceTemplate(
+        "{share} of spoof trials are accepted", {"share": "1 %"}
+    ),
+    "mated_searches_missed": SentenceTemplate(
+        "{share} of mated searches miss their person", {"share": "1 %"}
+    ),
+    "nonmated_searches_answered": SentenceTemplate(
+        "{share} of non-mated searches return anyone", {"share": "1 %"}
+    ),
     "error_types_equally_frequent": SentenceTemplate("both error types are equally frequent"),
     "likelihood_ratio_threshold": SentenceTemplate(
         "the threshold that minimises the cost of scores that are likelihood ratios"
@@ -384,11 +531,18 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
     "each_group_compared_with": SentenceTemplate(
         "each group is compared with {reference}", {"reference": "all other groups combined"}
     ),
+    # score_metrics
+    "rates_at_one_threshold": SentenceTemplate(
+        "Rates at one threshold, at which {fpr} of all nontarget trials are accepted:",
+        {"fpr": "1.00 %"},
+    ),
     # selection
     "verdicts_exploratory": SentenceTemplate(
         "These verdicts are exploratory. Only verdicts by {primary} are confirmatory",
         {"primary": "gender at fpr=0.01"},
     ),
+    # sheets workbook
+    "fractions_at_full_precision": SentenceTemplate("fractions at full precision: 0.01 is 1 %"),
     # terminal
     "no_reasons_or_notes": SentenceTemplate("No table has a reason or a note"),
     "groups_of_probe_speaker": SentenceTemplate("Groups are those of the probe's speaker"),
@@ -402,104 +556,6 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
         "Shrinkage estimates (with few data, ratios of groups found worse or better tend to be "
         "too far from 1): {estimates}",
         {"estimates": "f FNR 1.3"},
-    ),
-    # full_tables
-    "bt4vt_procedure": SentenceTemplate(
-        "bt4vt 1.0.1 cuts each group's curve, reads rates and costs at the nearest threshold left "
-        "on it, takes the larger rate where both are nearest for the EER, allocates by enrolment "
-        "speaker and compares with all trials"
-    ),
-    "binned_scores": SentenceTemplate(
-        "Scores were counted in bins: error counts at the thresholds shown are exact. EER, "
-        "minimum cost, AUC and similar are within {rate:.2g} of the exact values in every group; "
-        "score shifts are within {score:.2g} in units of score",
-        {"rate": 0.0001, "score": 0.01},
-    ),
-    "no_confidence_intervals": SentenceTemplate(
-        "No confidence intervals: {reason}. Every rate and ratio is an observed value: rates of "
-        "groups with few speakers or errors differ by chance, often by a factor of two or more",
-        {"reason": "too few speakers"},
-    ),
-    "same_list_checks": SentenceTemplate(
-        "The list fails the same checks as the list of {system}", {"system": "L"}
-    ),
-    "trials_differ": SentenceTemplate(
-        "The trials differ between groups ({check}): {words}",
-        {"check": "G9", "words": "f has fewer trials"},
-    ),
-    "run_trials_check": SentenceTemplate("For details, run parivox trials check"),
-    "no_verdicts_without_reference": SentenceTemplate(
-        "At {point}: no verdicts, as this grouping has no group {reference}",
-        {"point": "fpr=0.01", "reference": "m"},
-    ),
-    "table_legend": SentenceTemplate(
-        "FNR (false rejects): % of target trials rejected. FPR (false accepts): % of nontarget "
-        "trials accepted. {spoof}In brackets: {confidence:g} % confidence interval, "
-        "{intervals}{threshold}{signs}. Ratio: relative to {reference}. p: adjusted (Holm) for all "
-        "groups and {error_types}. Inconclusive: the data do not show whether the group is worse, "
-        "better or equivalent. Equivalent: with {equivalence_confidence:g} % confidence, the ratio "
-        "is within 1/{margin:g} to {margin:g}. {conditional}An asterisk (*) marks groups with "
-        "{minimums}; these groups are excluded from the spread '{groups}'. Floor: the mean over "
-        "simulated audits of these speakers with equal rates in all groups, and the value that "
-        "95 % of these audits stay within. p of a spread: the share of these audits with a value "
-        "at least as unfair. H (heterogeneity) tests whether groups differ at all; tau_log is the "
-        "between-group SD of log rates, corrected for sampling noise. A value within the floor "
-        "does not show fairness: with few speakers, large differences can go unnoticed. Floors "
-        "assume that variation between speakers is similar in all groups",
-        {
-            "spoof": "",
-            "confidence": 95.0,
-            "intervals": "over speakers",
-            "threshold": "",
-            "signs": "",
-            "reference": "all other groups combined",
-            "error_types": "both error types",
-            "margin": 1.25,
-            "equivalence_confidence": 98.0,
-            "conditional": "",
-            "minimums": "fewer than 10 speakers",
-            "groups": "without *",
-        },
-    ),
-    "spoof_legend": SentenceTemplate(
-        "SFAR (spoof accepts): % of spoof trials accepted, for the attacks of this list. Measures "
-        "that join FNR and FPR, such as FDR, IR and GARBE, do not include spoof accepts"
-    ),
-    "better_not_without": SentenceTemplate(
-        "Better, not without X: better, but not confirmed when group X is left out"
-    ),
-    "observed_rate_legend": SentenceTemplate(
-        "Every group at {point}, {threshold}. FNR: target trials rejected (false rejects); FPR: "
-        "nontarget trials accepted (false accepts); ratio: to all groups pooled",
-        {"point": "fpr=0.01", "threshold": "threshold 0.5"},
-    ),
-    "alpha_measure_value": SentenceTemplate(
-        "{measure} (alpha {alpha:g}) {value} ({fairer} is fairer)",
-        {"measure": "FDR", "alpha": 0.5, "value": 0.98, "fairer": "higher"},
-    ),
-    "observed_spread": SentenceTemplate(
-        "Spread over groups: {measures}", {"measures": "FDR (alpha 0.5) 0.98 (higher is fairer)"}
-    ),
-    "better_in_replicates": SentenceTemplate(
-        "{metric}, share of replicates in which each system is better: {shares}",
-        {"metric": "FPR", "shares": "V2 80 %"},
-    ),
-    "differing_values": SentenceTemplate(
-        "{values} differ from the exact values; largest differences:", {"values": 3}
-    ),
-    # criteria
-    "paper_criteria": SentenceTemplate(
-        "FFMC.1 has no verdict: the paper names no limit. FFMC.2 is of definitions, FFMC.3 of "
-        "these trials. In brackets: noise floor (95 %); p for each measure by itself"
-    ),
-    "criterion_without_floors": SentenceTemplate(
-        "FFMC.4 more than chance: unknown, as the audit has no noise floors"
-    ),
-    # notebook
-    # score_metrics
-    "rates_at_one_threshold": SentenceTemplate(
-        "Rates at one threshold, at which {fpr} of all nontarget trials are accepted:",
-        {"fpr": "1.00 %"},
     ),
     # variation
     "variation_design": SentenceTemplate(
@@ -517,52 +573,6 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
         "pairs reduce the former, more speakers the latter",
         {"variants": 20, "replicates": 1000},
     ),
-    "no_value_in_some_system": SentenceTemplate("has no value in some system"),
     "other_groups_inconclusive": SentenceTemplate(_other_groups_inconclusive, {"groups": 3}),
-    # audit_queries
-    "not_under_represented": SentenceTemplate("are not under-represented"),
-    "interval_includes_threshold": SentenceTemplate(
-        "the interval also accounts for setting the threshold on these trials"
-    ),
-    "not_under_represented_in_any": SentenceTemplate("are not under-represented in any system"),
-    # charts groups
-    "speakers_and_trials": SentenceTemplate("Speakers and trials by group"),
-    # charts measures
-    "horizontal_pooled_rate": SentenceTemplate("Horizontal: pooled error rate"),
-    # disagreements
-    "highest_false_reject_rate": SentenceTemplate("has the highest false reject rate"),
-    "highest_false_accept_rate": SentenceTemplate("has the highest false accept rate"),
-    # findings
-    "thresholds_of_points": SentenceTemplate("Thresholds of {points} were", {"points": "fpr=0.01"}),
-    # html layout
-    "equal_error_rates": SentenceTemplate("where both error rates of all trials are equal"),
-    "least_cost_of_likelihood_ratios": SentenceTemplate(
-        "where scores, read as likelihood ratios, cost least"
-    ),
-    "decisions_were_made": SentenceTemplate("as the decisions were made"),
-    "nontarget_accepted": SentenceTemplate("nontarget trials are accepted"),
-    "target_rejected": SentenceTemplate("target trials are rejected"),
-    # identification
-    "deployed_decisions": SentenceTemplate("decisions as they were made (deployed)"),
-    # sheets workbook
-    "fractions_at_full_precision": SentenceTemplate("fractions at full precision: 0.01 is 1 %"),
-    # caveats
-    "scores_of_shared_recordings_dependent": SentenceTemplate(
-        "scores of trials that share a recording are dependent"
-    ),
-    "groups_weighed_unequally": SentenceTemplate(
-        "thresholds, costs and calibration over all trials weigh the groups unequally"
-    ),
-    # notebook
-    "ratio_and_allocation": SentenceTemplate(
-        "{ratio}. False accepts: {allocation}",
-        {
-            "ratio": "Ratio to all other groups combined",
-            "allocation": "a nontarget trial counts for a group if both speakers belong to it",
-        },
-    ),
-    "more_groups_below": SentenceTemplate(
-        "The tables below contain {groups} more groups", {"groups": "12"}
-    ),
 }
 """Every sentence by its code."""

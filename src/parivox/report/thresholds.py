@@ -83,9 +83,8 @@ def _answer_blocks(
     yield text(words, style="bold", apart=True)
     is_needed = bool(differing)
     mean_row = next(row for row in selection.rules.rows() if row["rule"] == PER_GROUP)
-    subject = "The gain in cost from group-specific thresholds, averaged over groups,"
     gain = gain_text(mean_row, is_needed=is_needed)
-    yield text(f"{subject} {gain}: {_gain_with_interval(mean_row)}.")
+    yield text(full_sentence("mean_gain", gain=gain, cost=_gain_with_interval(mean_row)))
     pooled_row = next(
         row
         for row in selection.groups.rows()
@@ -96,9 +95,10 @@ def _answer_blocks(
         full_sentence("gain_over_all_trials", gain=gain, cost=_gain_with_interval(pooled_row))
     )
     worst_row = own_rows[costliest_group(selection)]
-    subject = f"For {worst_row['group']}, the group with the largest cost, the gain"
     gain = gain_text(worst_row, is_needed=worst_row["group"] in differing)
-    yield text(f"{subject} {gain}: {_gain_with_interval(worst_row)}.")
+    cost = _gain_with_interval(worst_row)
+    group = worst_row["group"]
+    yield text(full_sentence("gain_of_costliest_group", group=group, gain=gain, cost=cost))
     if not differing:
         yield text(full_sentence("gains_tested_if_group_differs"))
 
@@ -150,11 +150,11 @@ def gain_text(row: Row, *, is_needed: bool) -> str:
     """
     low, high = row["gain_low"], row["gain_high"]
     if low is None or (low == high == 0 and row["gain"] == 0):
-        return sentence_text("gain_unknown")
+        return "unknown"
     if not is_needed:
-        return sentence_text("gain_not_tested")
-    outcomes = {"better": sentence_text("gain_shown"), "worse": sentence_text("gain_negative")}
-    return outcomes.get(gain_verdict(low, high), sentence_text("gain_inconclusive"))
+        return "not tested"
+    outcomes = {"better": "shown", "worse": "negative"}
+    return outcomes.get(gain_verdict(low, high), "inconclusive")
 
 
 def rules_sheet(selection: Thresholds, differing: Sequence[str]) -> Sheet:

@@ -376,7 +376,7 @@ def _measured_groups(scope: ChartScope) -> str:
     omitted_groups = groups_left_out(rows)
     if omitted_groups:
         return f"the {measured_groups_text(scope.audit, omitted_groups)}"
-    return f"the groups that {NOT_UNDER_REPRESENTED}"
+    return f"the {NOT_UNDER_REPRESENTED}"
 
 
 def _marks_text(scope: ChartScope, *, has_left_out: bool) -> str:

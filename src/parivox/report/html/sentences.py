@@ -197,7 +197,7 @@ def _choice_sentences(audit: Audit, context: Context) -> Iterator[str]:
         )
         yield f"Primary analysis: {primary} ({origin})."
     if points_text := findings.thresholds_set_here_text(audit):
-        yield f"{points_text} set on the audited trials" + (
+        yield sentence_text("thresholds_set_here", points=points_text) + (
             "; " + full_sentence("other_thresholds_other_rates")
             if findings.unusual_points(audit)
             else ", " + full_sentence("rate_met_exactly")

@@ -216,7 +216,7 @@ def measures_on_paper(audit: Audit, filters: Row, point: str) -> Sheet:
     point_filters = {**filters, "operating_point": point}
     all_rows = _rows_of_one_alpha(audit, point_filters)
     is_gated = any(row["gated"] and row["value"] is not None for row in all_rows)
-    groups_text = f"groups that {NOT_UNDER_REPRESENTED}" if is_gated else "all groups"
+    groups_text = NOT_UNDER_REPRESENTED if is_gated else "all groups"
     if is_gated and not covers_same_groups(audit, point_filters):
         # an audit of an earlier version, whose systems were measured on different groups
         is_gated = False
