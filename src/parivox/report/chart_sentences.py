@@ -295,6 +295,7 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
         "{system}: {measure} is defined in {share} of choices",
         {"system": "V2", "measure": "FDR", "share": "98 %"},
     ),
+    "faint_lines": SentenceTemplate("faint lines are for all groups"),
     "lines_of_every_group": SentenceTemplate("The lines are for all groups"),
     "groups_small_elsewhere_all": SentenceTemplate(
         "The lines are for all groups, as other groups are under-represented in other systems"

@@ -34,10 +34,6 @@ if TYPE_CHECKING:
     """Rows of the measures that join both rates, of all groups and of those that count."""
 
 _JOINT_MEASURES = {name: MEASURES[name].short for name in ("fdr", "ir", "garbe")}
-_MOST_ERRORS_CODES = {
-    "fnr": "highest_false_reject_rate",
-    "fpr": "highest_false_accept_rate",
-}
 _CHANCE = 0.05
 _NEAR_CHANCE = (0.01, 0.2)
 """Values of p on either side of chance that are not far apart."""
@@ -118,7 +114,11 @@ def opposite_errors(rates: Mapping[str, Mapping[str, float]], verdicts: Verdicts
 def _most_errors_text(metric: str, group: str, verdicts: Verdicts) -> str:
     """Return that a group has the most of an error, by chance perhaps if it is not called worse."""
     row = verdicts.get(metric, {}).get(group)
-    words = sentence_text(_MOST_ERRORS_CODES[metric], group=group)
+    words = (
+        sentence_text("highest_false_reject_rate", group=group)
+        if metric == "fnr"
+        else sentence_text("highest_false_accept_rate", group=group)
+    )
     is_shown = row and row["verdict"] == "worse"
     return words if is_shown else sentence_text("may_be_due_to_chance", group=words)
 

@@ -1079,7 +1079,7 @@ def _threshold_text(audit: Audit) -> str:
         threshold = "one threshold per system, common to all groups"
     kinds = {point_as_given(row).partition("=")[0] for row in first_points}
     is_target_reached = not any(map(_misses_target, first_points))
-    link = ", at which" if is_target_reached and kinds <= {*_TARGET_EVENTS, "eer"} else ":"
+    link = ", at which" if is_target_reached and kinds <= {*_TARGET_RATES, "eer"} else ":"
     return f"{threshold}{link} {words}"
 
 
@@ -1109,14 +1109,8 @@ def _point_label(audit: Audit, row: Row) -> str:
     return f"{row['definition']}: {row['cdet_norm']:.4f}"
 
 
-_TARGET_EVENTS = {
-    "fpr": "nontarget_trials_accepted",
-    "fnr": "target_trials_rejected",
-    "sfar": "spoof_trials_accepted",
-    "fnir": "mated_searches_missed",
-    "fpir": "nonmated_searches_answered",
-}
-"""Codes of what happens at a rate that an operating point holds."""
+_TARGET_RATES = ("fpr", "fnr", "sfar", "fnir", "fpir")
+"""Rates that an operating point can hold."""
 _POINT_DESCRIPTIONS = {
     "eer": sentence_text("error_types_equally_frequent"),
     "bayes": sentence_text("likelihood_ratio_threshold"),
@@ -1124,10 +1118,21 @@ _POINT_DESCRIPTIONS = {
 }
 
 
+def _event_text(rate: str, share: str) -> str:
+    """Return which share of trials or searches is an error of this rate."""
+    return {
+        "fpr": sentence_text("nontarget_trials_accepted", share=share),
+        "fnr": sentence_text("target_trials_rejected", share=share),
+        "sfar": sentence_text("spoof_trials_accepted", share=share),
+        "fnir": sentence_text("mated_searches_missed", share=share),
+        "fpir": sentence_text("nonmated_searches_answered", share=share),
+    }[rate]
+
+
 def _misses_target(row: Row) -> bool:
     """Return whether the rate that an operating point holds is far from its target."""
     kind, _, setting = point_as_given(row).partition("=")
-    reached_rate = row.get(kind) if kind in _TARGET_EVENTS else None
+    reached_rate = row.get(kind) if kind in _TARGET_RATES else None
     return reached_rate is not None and is_far_from_target(float(setting), reached_rate)
 
 
@@ -1146,16 +1151,15 @@ def point_in_short(row: Row, *, says_limit: bool = False) -> str:
     """
     point = point_as_given(row)
     kind, _, setting = point.partition("=")
-    if kind in _TARGET_EVENTS:
-        event = _TARGET_EVENTS[kind]
+    if kind in _TARGET_RATES:
         target_rate = float(setting)
         if _misses_target(row):
-            reached = sentence_text(event, share=percent(row[kind]))
+            reached = _event_text(kind, percent(row[kind]))
             return f"set for {100 * target_rate:g} %, but {reached}"
         reached_rate = row.get(kind)
         is_below = says_limit and reached_rate is not None and reached_rate < target_rate
         at_most = "at most " if is_below and row["source"] == SAME_TRIALS else ""
-        return sentence_text(event, share=f"{at_most}{100 * target_rate:g} %")
+        return _event_text(kind, f"{at_most}{100 * target_rate:g} %")
     if kind == "threshold":
         return f"a score of {setting}"
     if point.startswith("min-adcf") and row.get("threshold") is not None:

@@ -424,7 +424,7 @@ def _groups_sentence(scope: ChartScope, *, has_faint: bool = True) -> str:
     if all(has_judged):
         reasons = ", ".join(omission_reasons(scope.audit, scope.point_filters, small_groups))
         condition = not_under_represented_text(scope.audit)
-        faint = "; faint lines are for all groups" if has_faint else ""
+        faint = "; " + sentence_text("faint_lines") if has_faint else ""
         return full_sentence("groups_that_meet", condition=condition, faint=faint, reasons=reasons)
     sentence = sentence_text("fewer_than_two_meet_minimums")
     if any(has_judged):
