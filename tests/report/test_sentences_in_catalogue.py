@@ -70,7 +70,6 @@ LABELS = {
     },
     "report/html/groups.py": {
         "Certainty of the order: replicates in which each system is better, %",
-        f"How much groups differ, {VALUE}",
         "What is required",
     },
     "report/html/identification.py": {"Who is named"},
@@ -81,7 +80,7 @@ LABELS = {
         "lower is fairer",
         "Who was tested: speakers, groups, trials",
         "How the speakers were recruited, and from which population",
-        "Uncertainty of what is reported",
+        "Uncertainty of the reported results",
         "3 Persons on whom the system is meant to be used",
         "9 Monitoring after the system is placed on the market",
     },

@@ -470,7 +470,7 @@ META_MEASURES = (
     ),
     MetaMeasure(
         id="heterogeneity",
-        label="heterogeneity (all groups at once)",
+        label="heterogeneity",
         short="H",
         definition="variance of rates between groups, relative to the variance expected with equal "
         "rates in all groups",
@@ -479,16 +479,14 @@ META_MEASURES = (
     ),
     MetaMeasure(
         id="tau_log",
-        label="tau_log (spread beyond noise)",
-        short="tau_log",
+        label="tau_log",
         definition="between-group standard deviation of ln rates beyond sampling noise",
         extra_input="draws",
         shown="first",
     ),
     MetaMeasure(
         id="var_corrected",
-        label="variance beyond noise",
-        short="corrected variance",
+        label="corrected variance",
         definition="variance of rates between groups beyond sampling noise",
         source=_LUM,
         extra_input="draws",
@@ -496,8 +494,7 @@ META_MEASURES = (
     ),
     MetaMeasure(
         id="var_double_corrected",
-        label="variance beyond noise (twice corrected)",
-        short="twice corrected variance",
+        label="twice-corrected variance",
         definition="like var_corrected, but corrected twice, with an interval from quantiles of "
         "binomial draws",
         source=_LUM,

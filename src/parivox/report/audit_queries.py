@@ -369,7 +369,7 @@ def not_under_represented_text(audit: Audit) -> str:
 
 def measured_groups_text(audit: Audit, left_out: Sequence[str]) -> str:
     """Return which groups headline measures cover that leave some out."""
-    return f"{not_under_represented_text(audit)}, {without_groups_text(left_out)}"
+    return f"{not_under_represented_text(audit)} ({without_groups_text(left_out)})"
 
 
 def groups_left_out(rows: Iterable[Row]) -> list[str]:

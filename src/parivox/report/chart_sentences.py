@@ -12,7 +12,8 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     # charts comparison
     "triangles_at_edge": SentenceTemplate(
-        "A triangle at an edge is a ratio of 0 (the group has no errors) or an infinite ratio"
+        "A triangle at an edge stands for a ratio of 0 (the group has no errors) or an infinite "
+        "ratio"
     ),
     "dots_are_groups": SentenceTemplate(
         "Each dot shows a group: {value} in {first} (horizontal) and in {second} (vertical), with "
@@ -64,24 +65,27 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
         "horizontal axis is SFAR, for the attacks of this list, and no intervals are shaded"
     ),
     "det_of_groups": SentenceTemplate(
-        "DET curve of each group{condition}; lower curves are better", {"condition": ""}
+        "Each line is the DET curve of a group{condition}; lower curves are better",
+        {"condition": ""},
     ),
     "marks_of_operating_points": SentenceTemplate(
         "Filled marks are audited operating points; if marks of the same shape lie apart, the "
         "common threshold gives the groups different error rates"
     ),
-    "circles_of_group_costs": SentenceTemplate("Hollow circles are the minimum cost of each group"),
+    "circles_of_group_costs": SentenceTemplate(
+        "Hollow circles mark the minimum cost of each group"
+    ),
     "marks_on_border": SentenceTemplate(
         "Marks on the border stand for values on or beyond the border"
     ),
     "det_of_systems": SentenceTemplate(
-        "DET curve of each system or trial list{condition}; lower curves are better",
+        "Each line is the DET curve of a system or trial list{condition}; lower curves are better",
         {"condition": ""},
     ),
     "shaded_intervals": SentenceTemplate("Shaded areas are confidence intervals"),
     "filled_marks": SentenceTemplate("Filled marks are audited operating points"),
     "circles_of_system_costs": SentenceTemplate(
-        "Hollow circles are the minimum cost of each system"
+        "Hollow circles mark the minimum cost of each system"
     ),
     "fnir_at_rank": SentenceTemplate("FNIR is the rate at the rank of the audit"),
     # charts groups
@@ -154,9 +158,7 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
         "The values are for the {groups} {condition}",
         {"groups": 4, "condition": "groups that are not under-represented in any system"},
     ),
-    "values_of_all_groups": SentenceTemplate(
-        "The values are for all {groups} groups", {"groups": 4}
-    ),
+    "values_of_all_groups": SentenceTemplate("The values are for all groups"),
     "measures_over_metrics": SentenceTemplate(
         "Dots are systems, lines confidence intervals, and grey ticks noise floors, where known. "
         "The values are for {groups}, or for all groups if this leaves fewer than two. Rates use "
@@ -248,8 +250,8 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
         "On the right, dots show the cost of each group at the common threshold divided by the "
         "minimum cost of the group, with interval; 1 means no loss. Dots lie at 1 or above by "
         "construction, and further right for small groups. Diamonds do not have this bias, as "
-        "their thresholds are set on other speakers of the group. Hollow marks and * are groups "
-        "with too few speakers or errors"
+        "their thresholds are set on other speakers of the group. Hollow marks and * stand for "
+        "groups with too few speakers or errors"
     ),
     "dots_without_interval": SentenceTemplate(
         "Reasons for dots without an interval: {reasons}", {"reasons": "too few speakers"}

@@ -42,7 +42,7 @@ ZERO_POLICIES = {
         "observed rates are used; if a zero makes a measure undefined, the measure is left empty, "
         "with the reason"
     ),
-    "jeffreys": "(errors + 0.5) / (trials + 1) for every group and the pooled row",
+    "jeffreys": "(errors + 0.5) / (trials + 1) for every group and the row “pooled”",
     "nist": (
         "a zero rate in a denominator is replaced by its one-sided 95 % Clopper-Pearson upper bound"
     ),
@@ -385,8 +385,8 @@ def _bootstrap_definitions(options: Options) -> dict[str, object]:
         ),
         "mean_bias_measures": (
             "like bias measures, but for the mean over groups in each replicate; the degrees of "
-            "freedom are those of Welch and Satterthwaite, from those of the groups; the values of "
-            "one attribute form a family"
+            "freedom follow from the degrees of freedom of the groups (Welch and Satterthwaite); "
+            "the values of one attribute form a family"
         ),
         "threshold_bias_cv": (
             "thresholds set on one half of the group's speakers and used on the other half, and "
@@ -512,7 +512,7 @@ def _verdict_definitions(options: Options) -> dict[str, object]:
             ),
             "family": (
                 "the groups of one grouping, allocation, stratum, metric, operating point, "
-                "measure, reference and zero policy; in verdicts both error types together. "
+                "measure, reference and zero policy; in verdicts, both error types together. "
                 "Two groups, each compared with the other, are one hypothesis"
             ),
             "all_groups": (

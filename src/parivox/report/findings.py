@@ -825,7 +825,7 @@ def _pair_eer_lines(
     if ratio_row["p"] <= level:
         yield EerLine("the harder group", words, is_shown=True)
     else:
-        yield EerLine("the harder group", f"inconclusive: {words}")
+        yield EerLine("the harder group", f"{words} (inconclusive)")
     yield from (EerLine(row["group"], _eer_text(row)) for row in pair)
 
 

@@ -210,7 +210,8 @@ def _under_represented_share(values: Values) -> str:
 
 def _under_represented(values: Values) -> str:
     details = ". ".join(
-        f"{metric.upper()}: {numbers}" for metric, numbers in values["numbers"].items()
+        f"Under-represented for {metric.upper()}: {numbers}"
+        for metric, numbers in values["numbers"].items()
     )
     return (
         f"{capitalised(_under_represented_share(values))} at {values['operating_point']}. "
@@ -299,7 +300,8 @@ def _with_remedy(words: Words) -> Callable[[Values], str]:
         option = values.get("option")
         if not option:
             return association
-        return f"{association}. To examine this, use --within {option} or --standardise {option}"
+        remedy = f"use --within {option} or --standardise {option}"
+        return f"{association}. To account for {option}, {remedy}"
 
     return sentence
 

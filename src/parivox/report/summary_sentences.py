@@ -118,7 +118,7 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
         },
     ),
     "effect_of_small_groups": SentenceTemplate(
-        "{measure} {p_of_all} for all {n_groups} groups, {p_of_large} for the {n_large_groups} "
+        "{measure} has {p_of_all} for all {n_groups} groups, {p_of_large} for the {n_large_groups} "
         "groups that meet the minimums{group_names}",
         {
             "measure": "FDR",
@@ -133,7 +133,7 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
         "Small groups change the conclusion: {measures}. The error rates of small groups depend "
         "on chance, so rely on the groups that meet the minimums. The groups that meet the "
         "minimums show nothing about the small groups",
-        {"measures": "FDR p = 0.01 for all 8 groups"},
+        {"measures": "FDR has p = 0.01 for all 8 groups"},
     ),
     "measures_rank_systems_differently": SentenceTemplate(
         "By {grouping}{groups}, measures rank {systems} differently: {ranks}. {explanations}. "

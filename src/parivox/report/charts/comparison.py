@@ -334,7 +334,7 @@ def differences(scope: ChartScope, theme: Theme) -> Drawing:
     first_name, second_name = (short_name(subject, 40) for subject in pair)
     return Drawing(
         theme.styled(vl.side_by_side(panels, 12), view={"stroke": None}),
-        f"{first_name} over {second_name}, group by group: {shortened(scope.grouping)} at "
+        f"Rates of {first_name} divided by rates of {second_name}: {shortened(scope.grouping)} at "
         f"{shortened(scope.operating_point)}",
         full_sentence("rate_divided_by_rate", first=first_name, second=second_name),
         full_sentence("sides_of_equal_rates", first=first_name, second=second_name),

@@ -155,7 +155,7 @@ def _groups_sentence(
             "groups_and_excluded", groups=n_groups, condition=condition, reasons=reasons
         )
     return (
-        full_sentence("values_of_all_groups", groups=n_groups)
+        full_sentence("values_of_all_groups")
         if is_all
         else full_sentence("groups_that_are", groups=n_groups, condition=NOT_UNDER_REPRESENTED)
     )

@@ -76,7 +76,7 @@ def first_screen(
             "no_verdict_of_worse_or_better", selection=selection, reference=reference
         )
     if n_other:
-        caption += f" ({count_text(n_other)} more under All groups)"
+        caption += f" ({count_text(n_other)} more under “All groups”)"
     size = [*audit_overview.size, audit_overview.threshold]
     if "fpr" in _events(audit, audit_overview):
         size.insert(0, sentence_text("false_accepts_put_others_at_risk"))

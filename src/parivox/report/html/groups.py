@@ -68,7 +68,7 @@ def groups_section(audit: Audit) -> dict[str, Any]:
         "gates": findings.minimums_text(audit),
         "inference": parse_minimums(options["gate"]).inference,
         "confidence": f"{100 * options['confidence']:g}",
-        "marks": "".join(f" {mark} {words}." for mark, words in interval_marks(rows).items()),
+        "marks": "".join(f" {mark}: {words}." for mark, words in interval_marks(rows).items()),
         "margin": f"{options['margin']:g}",
         "alike": f"{100 * EQUIVALENCE_CONFIDENCE:g}",
     }
@@ -102,7 +102,7 @@ def _scope_section(audit: Audit, scope: Scope) -> dict[str, Any]:
         "own_head": heading_with_status(audit, "EER of each group at its own threshold", filters),
         "own_in_words": list(findings.group_eer_lines(audit, filters)),
         "own": own_threshold_table
-        and replace(own_threshold_table, title=f"{own_threshold_table.title}, {scope.label}"),
+        and replace(own_threshold_table, title=f"{own_threshold_table.title}: {scope.label}"),
         "more": [
             *(table.for_report(scope.label) for table in further_tables),
             *_strata_tables(audit, scope, point),
@@ -118,7 +118,7 @@ def _point_section(audit: Audit, scope: Scope, point_row: Row, rates: Rates) -> 
     for metric, words in error_types(audit).items():
         if has_rate(metric, point, rates):
             sheet = tables.group_rates(audit, scope.filters, metric, point)
-            title = f"{metric.upper()}, {words}, of {scope.label} at {point}"
+            title = f"{metric.upper()} ({words}): {scope.label} at {point}"
             sheets.append(replace(sheet, title=title).without_empty_columns(keeps_reasons=True))
         else:
             missing_sentences.append(
@@ -289,7 +289,7 @@ def measures_section(audit: Audit) -> dict[str, Any]:
         for scope in scopes_of_grouping:
             point = first_point_name(audit, scope.filters) or ""
             sheets = [
-                replace(sheet, title=f"{sheet.title}, {scope.label} at {point}")
+                replace(sheet, title=f"{sheet.title}: {scope.label} at {point}")
                 for sheet in measures_in_report(audit, scope.filters, point)
             ]
             is_first = scope.grouping == audit.record["groupings"][0]
@@ -333,10 +333,10 @@ def _comparison_section(pair: ComparedPair) -> dict[str, Any]:
         words=(1, 2),
     )
     for grouping in pair.groupings:
-        title = f"How much groups differ, {grouping.label}"
+        title = f"Differences between groups: {grouping.label}"
         sheets.append(replace(grouping.spreads, title="").for_report(title))
         for sheet in grouping.groups:
-            title = f"{sheet.title}, {grouping.label}"
+            title = f"{sheet.title}: {grouping.label}"
             sheets.append(replace(sheet.for_report(""), title=title, is_sortable=True))
         for metric, rank_name, *shares in grouping.ranks:
             cells = [f"{100 * share:.0f}" for share in shares]

@@ -165,7 +165,9 @@ def _hashes_sheet(audit: Audit, context: Context | None) -> Sheet:
             sheet.add(f"File {i} ({kind}): bytes", file_entry["sha256"])
         for field, hashed in (("ids_hmac", "speaker ids"), ("bytes_hmac", "bytes")):
             if file_entry.get(field):
-                sheet.add(f"File {i} ({kind}): {hashed}, HMAC by {PRIVATE}", file_entry[field])
+                sheet.add(
+                    f"File {i} ({kind}): HMAC of the {hashed}, by {PRIVATE}", file_entry[field]
+                )
     if context is not None:
         sheet.add("Context file: bytes", context.sha256)
     return sheet
@@ -309,7 +311,7 @@ def _measurement(audit: Audit) -> Iterator[str]:
 
 def _aggregation(audit: Audit) -> Iterator[str]:
     """Return sentences on the cost of the common threshold, and on confounded attributes."""
-    names = ", ".join(audit.record["groupings"])
+    names = " and ".join(audit.record["groupings"])
     yield full_sentence("one_threshold_for_all", groupings=names)
     for scope in scopes(audit):
         small = small_groups(audit, scope.filters)
@@ -460,7 +462,7 @@ def _standard_items(audit: Audit, context: Context) -> list[Item]:
         findings.threshold_sources(audit) - {SAME_TRIALS}
     )
     has_intervals = any(audit.groups.to_dict()["interval"])
-    shift_section = "definitions; values: groups.csv of the audit"
+    shift_section = "definitions (values in groups.csv of the audit)"
     return [
         ("Who was tested: speakers, groups, trials", "the data", "data", True),
         (
@@ -488,7 +490,7 @@ def _standard_items(audit: Audit, context: Context) -> list[Item]:
             _has_metrics(audit, "fnr", "fpr"),
         ),
         (
-            "Differences of comparison scores by group (score shifts)",
+            "Differences in comparison scores between groups (score shifts)",
             shift_section,
             "definitions",
             has_shifts,
@@ -500,7 +502,7 @@ def _standard_items(audit: Audit, context: Context) -> list[Item]:
             _has_metrics(audit, "seconds"),
         ),
         ("Threshold in operation", "the operating point", "points", is_in_use),
-        ("Uncertainty of what is reported", _ALL_GROUP_FIGURES, "groups", has_intervals),
+        ("Uncertainty of the reported results", _ALL_GROUP_FIGURES, "groups", has_intervals),
         ("Differential measures", _ALL_GROUP_FIGURES, "groups", len(audit.bias) > 0),
         ("Aggregate measures", "measures of fairness", "measures", len(audit.meta) > 0),
     ]

@@ -61,7 +61,9 @@ def findings_section(audit: Audit, context: Context | None) -> dict[str, Any]:
         "context": [
             (label, text) for label, text in (*context_items.items(), *_label_names(audit)) if text
         ],
-        "lacking": [label for label, text in context_items.items() if not text],
+        "lacking": [
+            f"{label[:1].lower()}{label[1:]}" for label, text in context_items.items() if not text
+        ],
         "context_sha256": context.sha256 if context else "",
         "failures": list(_failure_tables(audit, all_scopes)),
         "gates": findings.minimums_text(audit),
@@ -98,9 +100,14 @@ def _scope_section(audit: Audit, scope: Scope) -> dict[str, Any]:
         else:
             missing_sentence = full_sentence("no_verdicts_without_group", reference=reference)
     eer_lines = list(findings.group_eer_lines(audit, scope.filters))
-    unusual_groups = [f"{line.label} {line.direction}" for line in eer_lines if line.direction]
+    unusual_groups: dict[str, list[str]] = {}
+    for line in eer_lines:
+        if line.direction:
+            relation = "higher" if line.direction == "harder" else "lower"
+            unusual_groups.setdefault(relation, []).append(line.label)
+    lists = [f"{relation} for {', '.join(names)}" for relation, names in unusual_groups.items()]
     first_line = eer_lines[0].text if eer_lines else ""
-    own_thresholds_text = "; ".join(filter(None, (", ".join(unusual_groups), first_line)))
+    own_thresholds_text = "; ".join(filter(None, (*lists, first_line)))
     head = heading_with_status(audit, "EER at group-specific thresholds", scope.filters)
     return {
         "label": scope.label,
@@ -156,7 +163,7 @@ def _inconclusive_groups(verdicts: Verdicts) -> Iterator[str]:
                 by_reason.setdefault(reason, []).append(group)
         for reason, groups in by_reason.items():
             names = ", ".join(shortened_names(groups, most=12))
-            yield f"{words} ({metric.upper()}), {reason}: {names}"
+            yield f"{words} ({metric.upper()}) inconclusive, {reason}: {names}"
 
 
 def _inconclusive_reasons(verdicts: Verdicts) -> list[str]:

@@ -367,7 +367,7 @@ def crosstabs(audit: Audit, filters: Row, point: str) -> list[Sheet]:
             rows.append(cells)
         sheets.append(
             Sheet(
-                f"{system}: {ERROR_TYPES[metric]} ({metric.upper()}), %, "
+                f"{system}: {ERROR_TYPES[metric]} ({metric.upper()}, %), "
                 f"{row_attribute} by {column_attribute} at {point}",
                 [
                     Column(row_attribute, is_words=True),
@@ -398,7 +398,7 @@ def by_system(
     points_text = ", ".join(dict.fromkeys(point for _, point in system_points))
     for metric, words in error_types(audit).items():
         yield Sheet(
-            f"{grouping}: {words} ({metric.upper()}), %, by system at {points_text}",
+            f"{grouping}: {words} ({metric.upper()}, %), by system at {points_text}",
             [
                 Column("group", is_words=True),
                 *(
