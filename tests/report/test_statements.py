@@ -111,5 +111,5 @@ def test_a_group_is_small_for_the_error_it_has_too_little_of_only():
     small = [caveat for caveat in overview(audit).caveats if "under-represented" in caveat.short]
     sentence = "1 of 3 groups is under-represented (too few speakers, errors or pairs) for FPR"
     assert [caveat.short for caveat in small] == [sentence]
-    assert "FPR: a (0 effective errors)" in small[0].sentence
+    assert "for FPR: a (0 effective errors)" in small[0].sentence
     assert "FNR" not in small[0].sentence

@@ -68,16 +68,17 @@ def _ratio_text(values: Values) -> str:
 def _unequal_numbers_of_classes(values: Values) -> str:
     return (
         f"{values['unequal']:,} of {values['speakers']:,} enrolment speakers have unequal "
-        f"numbers of target and nontarget trials; over all speakers, "
-        f"{_range_text(values['target'])} target and {_range_text(values['nontarget'])} nontarget"
+        f"numbers of target and nontarget trials (over all speakers: "
+        f"{_range_text(values['target'])} target and {_range_text(values['nontarget'])} nontarget "
+        "trials)"
     )
 
 
 def _few_nontarget_trials(values: Values) -> str:
     return (
         f"{values['few']:,} of {values['speakers']:,} enrolment speakers have fewer than "
-        f"{values['minimum']:,.0f} nontarget trials; over all speakers, "
-        f"{_range_text(values['nontarget'])}"
+        f"{values['minimum']:,.0f} nontarget trials (over all speakers: "
+        f"{_range_text(values['nontarget'])})"
     )
 
 

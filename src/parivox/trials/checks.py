@@ -190,7 +190,7 @@ def check(
     >>> trials = {"enrol": ["a/x/1", "a/x/1"], "test": ["a/y/2", "b/z/1"], "label": [1, 0]}
     >>> found = check(trials, thresholds={"G2": 1})
     >>> print(found["G2"].sentence)
-    1 of 2 enrolment speakers have fewer than 1 nontarget trials; over all speakers, 0 to 1
+    1 of 2 enrolment speakers have fewer than 1 nontarget trials (over all speakers: 0 to 1)
     """
     checks = _checks_with_thresholds(thresholds)
     if isinstance(variants, (str, bytes)) or not isinstance(variants, Sequence):

@@ -360,8 +360,8 @@ def test_attributes_that_go_together_are_told_before_the_answer_is_relied_on(odd
     audit.record["confounding"] = {"model": [row]}
     text = read(html_report(audit)).text
     sentence = (
-        "a difference by kind may be partly or entirely due to age. To account for age, use --within "
-        "age"
+        "a difference by kind may be partly or entirely due to age. To account for age, use "
+        "--within age"
     )
     shares = "80 % of the speakers with kind f and fewer than 10 of those with kind m have age <60"
     assert shares in text
