@@ -80,7 +80,6 @@ LABELS = {
         "lower is fairer",
         "Who was tested: speakers, groups, trials",
         "How the speakers were recruited, and from which population",
-        "Uncertainty of the reported results",
         "3 Persons on whom the system is meant to be used",
         "9 Monitoring after the system is placed on the market",
     },
