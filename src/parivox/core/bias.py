@@ -294,7 +294,8 @@ _REFERENCE_MEASURES = (
     BiasMeasure(
         id="difference",
         label="difference",
-        definition="group - reference; 0 means equal; above 0, the group is worse",
+        definition="value of the group minus value of the reference; 0 means equal; above 0, the "
+        "group is worse",
         par=0.0,
         is_of_references=True,
         scale="linear",
@@ -304,7 +305,8 @@ _REFERENCE_MEASURES = (
     BiasMeasure(
         id="ratio",
         label="ratio",
-        definition="group / reference; 1 means equal; above 1, the group is worse",
+        definition="value of the group divided by value of the reference; 1 means equal; above 1, "
+        "the group is worse",
         par=1.0,
         is_of_references=True,
         scale="ratio",
@@ -313,7 +315,8 @@ _REFERENCE_MEASURES = (
     BiasMeasure(
         id="neg_log_ratio",
         label="minus log ratio",
-        definition="-ln(group / reference); 0 means equal; below 0, the group is worse",
+        definition="minus the natural logarithm of the ratio; 0 means equal; below 0, the group is "
+        "worse",
         par=0.0,
         is_of_references=True,
         scale="linear",

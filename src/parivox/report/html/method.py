@@ -166,7 +166,8 @@ def _hashes_sheet(audit: Audit, context: Context | None) -> Sheet:
         for field, hashed in (("ids_hmac", "speaker ids"), ("bytes_hmac", "bytes")):
             if file_entry.get(field):
                 sheet.add(
-                    f"File {i} ({kind}): HMAC of the {hashed}, by {PRIVATE}", file_entry[field]
+                    f"File {i} ({kind}): HMAC of the {hashed}, with the key in {PRIVATE}",
+                    file_entry[field],
                 )
     if context is not None:
         sheet.add("Context file: bytes", context.sha256)
