@@ -101,7 +101,7 @@ def test_blocks_of_two_sites_give_intervals_and_tell_of_no_speaker(simulate, sha
     disclosure, *_ = speaker_counts.disclosures()
     assert header["disclosures"][0] == {"code": disclosure.code, "values": disclosure.values}
     assert fact_text(disclosure).startswith(
-        "it contains, for 20 blocks of at least 3 speakers, their groups"
+        "the file contains the groups of 20 blocks of at least 3 speakers"
     )
     for file in (*north, *south):
         content = (tmp_path / file).read_bytes()

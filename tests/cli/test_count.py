@@ -182,11 +182,13 @@ def test_a_tally_beside_the_counts_says_what_it_reveals(days, parivox):
         "No group has fewer than 3 speakers, so no group is suppressed.",
         "The speaker counts are in site.tally.",
         (
-            "It contains, for 2 blocks of at least 3 speakers, their groups, and how many trials "
-            "each two have in each bin of scores; not who of a block a trial is of. It adds up "
-            "with those of other keys, whose speakers are taken for other people."
+            "The file contains the groups of 2 blocks of at least 3 speakers, and the number of "
+            "trials of each pair in each bin of scores, but not which speaker of a block a trial "
+            "is of. The file adds up with files of other keys, whose speakers count as different "
+            "people."
         ),
-        f"Few blocks make wide intervals: 1 of {f}, 1 of {m}; --blocks with less makes more.",
+        f"Few blocks give wide intervals: 1 of {f}, 1 of {m}; "
+        "a smaller --blocks gives more blocks.",
     ]
     (days / "site.tally").write_text("a note of the user's own")
     done = count(parivox, days, "day1.csv", *shared, "--blocks", "3")

@@ -259,18 +259,18 @@ def _speaker_counts(units: str, reader: str) -> Callable[[Values], str]:
 
     def sentence(values: Values) -> str:
         trials = (
-            "how many trials each two have in each bin of scores"
+            "the number of trials of each pair in each bin of scores"
             if values["outcome"] == "scores"
-            else "how the trials of each two went"
+            else "the outcomes of the trials of each pair"
         )
-        return f"it contains, for {units.format(**values)}, their groups, and {trials}{reader}"
+        return f"the file contains the groups of {units.format(**values)}, and {trials}{reader}"
 
     return sentence
 
 
 def _groups_of_few_blocks(values: Values) -> str:
     groups = ", ".join(f"{n_blocks} of {group}" for group, n_blocks in values["blocks"].items())
-    return f"few blocks make wide intervals: {groups}; --blocks with less makes more"
+    return f"few blocks give wide intervals: {groups}; a smaller --blocks gives more blocks"
 
 
 def _size_of_counts(values: Values) -> str:
@@ -551,15 +551,21 @@ DATA_SENTENCES = {
     ),
     "counts_of_numbered_speakers": SentenceTemplate(
         _speaker_counts(
-            "{speakers:,} speakers by number in the table",
-            ": personal data, for nobody else. It adds up with all of the same table",
+            "{speakers:,} speakers, by their number in the speaker table",
+            (
+                ". These are personal data: share the file with nobody. The file adds up with all "
+                "files of the same speaker table"
+            ),
         ),
         {"speakers": 40, "outcome": "scores"},
     ),
     "counts_of_pseudonyms": SentenceTemplate(
         _speaker_counts(
-            "{speakers:,} speakers by names that the key makes",
-            (": personal data, for a reader who may have them. It adds up with all of this key"),
+            "{speakers:,} speakers, by pseudonyms that the key makes",
+            (
+                ". These are personal data: share the file only with those who may receive it. The "
+                "file adds up with all files of the same key"
+            ),
         ),
         {"speakers": 40, "outcome": "scores"},
     ),
@@ -567,8 +573,8 @@ DATA_SENTENCES = {
         _speaker_counts(
             "{blocks:,} blocks of at least {speakers} speakers",
             (
-                "; not who of a block a trial is of. It adds up with those of other keys, whose "
-                "speakers are taken for other people"
+                ", but not which speaker of a block a trial is of. The file adds up with files of "
+                "other keys, whose speakers count as different people"
             ),
         ),
         {"blocks": 20, "speakers": 3, "outcome": "scores"},
