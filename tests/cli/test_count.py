@@ -187,8 +187,10 @@ def test_a_tally_beside_the_counts_says_what_it_reveals(days, parivox):
             "is of. The file adds up with files of other keys, whose speakers count as different "
             "people."
         ),
-        f"Few blocks give wide intervals: 1 of {f}, 1 of {m}; "
-        "a smaller --blocks gives more blocks.",
+        (
+            f"Few blocks give wide intervals: 1 of {f}, 1 of {m}; a smaller --blocks gives more "
+            "blocks."
+        ),
     ]
     (days / "site.tally").write_text("a note of the user's own")
     done = count(parivox, days, "day1.csv", *shared, "--blocks", "3")
