@@ -317,7 +317,7 @@ SENTENCES: dict[str, SentenceTemplate] = {
         {"version": "0.1.0", "kind": "column"},
     ),
     "unknown_to_this_version": SentenceTemplate(
-        "set aside, as this version of Parivox does not know it; update Parivox to read it"
+        "set aside, as this version of Parivox does not know this table or column; update Parivox"
     ),
     "limit_not_met": SentenceTemplate("a limit is not met ({group})", {"group": "f"}),
     "limit_inconclusive": SentenceTemplate(

@@ -283,7 +283,7 @@ VERDICT_SENTENCES: dict[str, SentenceTemplate] = {
         _groups_without_trials, {"groups": 2, "reason": "no_target_trials"}
     ),
     "infinite_threshold": SentenceTemplate("the threshold is infinite"),
-    "attack_dependent": SentenceTemplate("may not hold for other attacks"),
+    "attack_dependent": SentenceTemplate("the verdict may not hold for other attacks"),
     "if_equal_variation": SentenceTemplate(
         "if variation between speakers is similar in all groups"
     ),
