@@ -171,7 +171,7 @@ def test_speakers_without_the_attribute_are_in_no_group_but_in_all():
     (unknown,) = (
         r
         for r in audit.data
-        if item_in_words(r).startswith("speakers in the trials whose group is unknown")
+        if item_in_words(r).startswith("speakers with trials but of an unknown")
     )
     assert (unknown["count"], unknown["grouping"]) == (1, "g")
 

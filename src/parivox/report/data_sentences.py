@@ -414,10 +414,10 @@ _COUNTED = {
     "repeated_utterance_rows": _counted("row{s} that repeat{v} an utterance"),
     "repeated_model_rows": _counted("row{s} that repeat{v} a recording of a model"),
     "speakers_of_unknown_group": _counted(
-        "speaker{s} in the trials whose group is unknown or excluded"
+        "speaker{s} with trials but of an unknown or excluded group"
     ),
     "utterances_of_unknown_group": _counted(
-        "utterance{s} in the trials whose group is unknown or excluded"
+        "utterance{s} with trials but of an unknown or excluded group"
     ),
     "speakers_without_trials": _counted("speaker{s} of groups without any trial"),
     "trials_in_no_stratum": _counted("trial{s} in no stratum of --within, or between two strata"),
