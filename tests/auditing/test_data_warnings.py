@@ -239,8 +239,8 @@ def test_two_systems_with_the_same_scores_are_named(scale):
     frame = trials()
     other = frame.with_columns(score=scale * pl.col("score") - (scale - 1))
     observed = warned({"A": frame, "B": other}, operating_points=["eer"])
-    words = "the same scores" if scale == 1 else "the same scores on another scale"
-    assert observed == [f"trials with {words} as in A"]
+    scale_text = "" if scale == 1 else ", on another scale"
+    assert observed == [f"trials with the same scores as in A{scale_text}"]
     assert warned({"A": frame, "B": trials(seed=9)}, operating_points=["eer"]) == []
 
 

@@ -58,7 +58,7 @@ def test_the_legend_names_the_level_at_which_groups_are_called_alike(two_systems
     # the drawn line is shorter than the interval that decides
     assert level < EQUIVALENCE_CONFIDENCE
     (words,) = [words for words in legend if words.startswith("grey band")]
-    assert f"equivalent: a stricter interval ({100 * EQUIVALENCE_CONFIDENCE:g} %)" in words
+    assert f"equivalent if the {100 * EQUIVALENCE_CONFIDENCE:g} % interval of its ratio" in words
 
 
 def test_groups_that_are_only_explored_are_called_exploratory_first(audited):
