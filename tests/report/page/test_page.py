@@ -169,13 +169,13 @@ def cells(html, caption):
 
 def test_a_figure_of_a_group_without_interval_has_the_reason_below_its_table(odd):
     html = html_report(odd(["a", "a", "b"], operating_points=["threshold=6"]))
-    rows = {row[0]: row for row in cells(html, "FNR, false rejects, of model, kind")}
+    rows = {row[0]: row for row in cells(html, "FNR (false rejects): model, kind")}
     assert re.match(r"\d", rows["b\u00a0*"][3])
     assert re.fullmatch("–\u00a0[¹²³]", rows["b\u00a0*"][4])
     for rate, *figures in (row[-3:] for group, row in rows.items() if group != "pooled"):
         assert re.match(r"\d", rate)
         assert all(re.fullmatch("–\u00a0[¹²³]", figure) for figure in figures)
-    below = html.partition("<caption>FNR, false rejects")[2].partition("</table>")[2]
+    below = html.partition("<caption>FNR (false rejects)")[2].partition("</table>")[2]
     assert "fewer than 5 speakers: no interval" in below.partition("</p>")[0]
     assert (
         "the group or all other groups combined has too few speakers or errors"
@@ -187,7 +187,7 @@ def test_a_figure_of_a_group_without_interval_has_the_reason_below_its_table(odd
 def test_no_cell_is_a_dash_without_a_reason(small, odd):
     audits = [small, odd(["f", "m"], nontarget=False), odd(["f", "m"], intervals=False)]
     for html in map(html_report, audits):
-        for caption in ("FNR, locked out", "Operating points", "Each group at", "Options of"):
+        for caption in ("FNR (false rejects)", "Operating points", "Each group at", "Options of"):
             rows = cells(html, caption)
             assert rows or caption not in html
             assert not [row for row in rows if "–" in row]
@@ -195,7 +195,7 @@ def test_no_cell_is_a_dash_without_a_reason(small, odd):
 
 
 def test_everyone_together_is_compared_with_no_one(small):
-    *_, pooled = cells(html_report(small), "FPR, false accepts, of model, gender at")
+    *_, pooled = cells(html_report(small), "FPR (false accepts): model, gender at")
     assert pooled[0] == "pooled"
     assert pooled[-3:] == ["", "", ""]
 
@@ -210,8 +210,8 @@ def test_a_combination_without_anyone_is_told_as_the_legend_says(material, read)
         html_report(pv.audit({"m": trials}, speakers=lopsided, by=attributes, **options))
     ).text
     assert "The reason for a dash is given below the table." in text
-    table = text.partition("false rejects (FNR), %, ")[2]
-    assert "there is no such group" in table.partition("false accepts (FPR)")[0]
+    table = text.partition("false rejects (FNR, %), ")[2]
+    assert "there is no such group" in table.partition("false accepts (FPR, %)")[0]
 
 
 def test_headings_and_tables_stay_together_on_paper(html):
