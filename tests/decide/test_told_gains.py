@@ -46,4 +46,4 @@ def test_a_calibrator_that_is_not_shown_to_differ_is_not_said_to_gain(alike):
 
 def test_a_gain_without_any_width_is_unknown():
     row = {"gain": 0.0, "gain_low": 0.0, "gain_high": 0.0}
-    assert gain_text(row, is_needed=True) == gain_text(row, is_needed=False) == "is unknown"
+    assert gain_text(row, is_needed=True) == gain_text(row, is_needed=False) == "unknown"
