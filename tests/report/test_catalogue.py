@@ -303,7 +303,6 @@ LATER = {
     "often_undefined",
     "interval_may_be_short",
     "often_undefined_or_zero",
-    "undefined_in_replicates",
 }
 """Whose sentence changed after 0.2."""
 OF_OTHER_TABLES = {
