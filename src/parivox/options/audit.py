@@ -341,8 +341,8 @@ class AuditOptions(ReadOptions):
     # docs/methods/bias-measures.md#zeros
     zero: tuple[ZeroPolicy, ...] = option(
         MEASUREMENT_SECTION,
-        "treatment of [groups without errors](methods/bias-measures.md#zeros) in ratios and "
-        "logarithms: `none`, `jeffreys`, `nist`",
+        "treatment of [groups without errors](methods/bias-measures.md#zeros) in bias measures and "
+        "meta-measures: `none`, `jeffreys`, `nist`",
         Texts,
         ("none", "jeffreys"),
         metavar="POLICY",

@@ -84,7 +84,8 @@ class MonitorOptions(ReadOptions):
         MONITORING_SECTION,
         "saved audit whose group rates are the reference",
         metavar="AUDIT",
-        default_text="all earlier days of the same stream, from the fifth week on",
+        default_text="all earlier days of the same stream; rates are compared from the fifth week "
+        "on",
         is_common=True,
         value_type="str | os.PathLike[str] | None",
     )

@@ -39,7 +39,7 @@ class SystemOptions(CommandOptions):
     )
     sample_rate: int | None = option(
         SYSTEM_SECTION,
-        "sample rate of the waveforms that the system takes",
+        "for a function or ONNX file: sample rate of the waveforms that the system takes",
         Number,
         metavar="HZ",
         **_COUNT_BOUNDS,
@@ -229,7 +229,7 @@ class ScoreOptions(CommandOptions):
     )
     as_norm: Any = option(
         SCORING_SECTION,
-        "AS-norm with the nearest speakers of this cohort (a file of ids or embeddings)",
+        "AS-norm with the nearest speakers of this cohort, given as ids or embeddings",
         metavar="COHORT",
         value_type="str | Path | None",
         is_common=True,
@@ -292,8 +292,8 @@ class AllPairsOptions(CommandOptions):
     )
     across_recordings: bool = option(
         COUNTING_SECTION,
-        "leave out pairs within one recording; a column (`recording`, `video`, `session` or "
-        "`call`) or the file's folder identifies the recording",
+        "leave out pairs of one speaker within one recording; a column (`recording`, `video`, "
+        "`session` or `call`) or the file's folder identifies the recording",
         Flag,
         False,
     )

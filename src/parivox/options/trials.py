@@ -358,7 +358,7 @@ class InclusiveOptions(BuildOptions):
     )
     mix: Any = option(
         SAMPLING_SECTION,
-        "shares of the difficulty grades of nontarget pairs, the same for each speaker: "
+        "shares of the difficulty grades among the nontarget pairs of each speaker: "
         "`cat4=0.75,cat3=0.25`",
         metavar="SHARES",
         default_text="only the hardest grade",
@@ -481,7 +481,7 @@ class VariantsOptions(ListOptions):
     # docs/methods/planning.md#variation-over-draws
     per_speaker: Any = option(
         SAMPLING_SECTION,
-        "numbers of pairs per speaker, both target and nontarget, such as `25,50,75`",
+        "numbers of target pairs, and of nontarget pairs, per speaker, such as `25,50,75`",
         Unchecked,
         (25, 50, 75),
         metavar="N,...",

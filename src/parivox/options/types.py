@@ -93,8 +93,8 @@ class OtherAuditOptions(TypedDict, total=False):
     geomean, best, or a group name; verdicts use the first reference (default: all five names;
     without intervals, all but others)"""
     zero: Sequence[str] | str
-    """treatment of groups without errors in ratios and logarithms: none, jeffreys, nist (default:
-    none, jeffreys)"""
+    """treatment of groups without errors in bias measures and meta-measures: none, jeffreys, nist
+    (default: none, jeffreys)"""
     alpha: Sequence[float | str] | float | str
     """weights of the FPR in measures that combine both error types (FDR, IR, GARBE): 0.5, 0,0.5,1
     or 0:1:0.05 (default: 0.5)"""
