@@ -164,7 +164,7 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
         "The values are for {groups}, or for all groups if this leaves fewer than two. Rates use "
         "the common threshold, but EER and minimum cost use group-specific thresholds, so the rows "
         "are not comparable",
-        {"groups": "all groups"},
+        {"groups": "the groups that are not under-represented"},
     ),
     "zero_rule_of_measures": SentenceTemplate(
         "Groups without errors are counted by the rule {rule}", {"rule": "jeffreys"}

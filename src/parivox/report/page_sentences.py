@@ -196,7 +196,7 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
             "system": "V2",
             "group": "f",
             "ratio": "1.4",
-            "interval": "[1.1, 1.8]",
+            "interval": " [1.1, 1.8]",
             "groups": "4 groups",
             "note": " The interval is for this group alone",
         },
@@ -206,7 +206,7 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "several_systems_audited": SentenceTemplate(
         "{systems} systems were audited: tables by system show how the systems differ",
-        {"systems": "V2, L"},
+        {"systems": 2},
     ),
     "training_unknown": SentenceTemplate(
         "Scores do not show how a system was trained, or on which data"
