@@ -267,7 +267,7 @@ class AuditOptions(ReadOptions):
     thresholds: Any = option(
         MEASUREMENT_SECTION,
         "[rule file](thresholds.md#the-rule-file) of `parivox thresholds`: decide each trial by "
-        "the threshold of its group; the operating point is `deployed`",
+        "the threshold of its group; the operating point is called `deployed`",
         is_recorded=False,
         value_type="DocumentSource | None",
     )

@@ -70,7 +70,7 @@ class OtherAuditOptions(TypedDict, total=False):
     candidates (default: 1)"""
     thresholds: DocumentSource | None
     """rule file of parivox thresholds: decide each trial by the threshold of its group; the
-    operating point is deployed"""
+    operating point is called deployed"""
     cm: TableSource | None
     """scores of a countermeasure, one per recording; trials that the countermeasure rejects are
     rejected, whatever their score"""
