@@ -36,13 +36,13 @@ TYPED = ROOT / "src" / "parivox" / "options" / "types.py"
 PAGE = ROOT / "docs" / "cli.md"
 AUDIT_OUTPUT = (described.ReportDetailsCommand, described.ProgressCommand)
 COMMANDS = {
-    "audit": (AuditOptions, described.AuditCommand, *AUDIT_OUTPUT),
+    "audit": (AuditOptions, described.AuditCommand, described.WorkersCommand, *AUDIT_OUTPUT),
     "calibrate": (CalibrateOptions, CalibrateCommand, described.ProgressCommand),
     "compare": (gates.CompareCommand,),
     "completion": (described.CompletionCommand,),
     "count": (CountOptions, described.CountCommand, described.ProgressCommand),
     "criteria": (described.CriteriaCommand,),
-    "demo": (described.DemoCommand, described.ProgressCommand),
+    "demo": (described.DemoCommand, described.WorkersCommand, described.ProgressCommand),
     "embed": (
         recordings.EmbedCommand,
         recordings.EmbedOptions,
@@ -56,7 +56,7 @@ COMMANDS = {
     "papers list": (papers.PapersListCommand,),
     "papers run": (papers.PapersRunCommand,),
     "plan": (PlanOptions, PlanCommand),
-    "report": (described.ReportCommand, *AUDIT_OUTPUT),
+    "report": (described.ReportCommand, described.WorkersCommand, *AUDIT_OUTPUT),
     "score": (
         recordings.ScoreCommand,
         recordings.ScoreFileOptions,
@@ -353,6 +353,8 @@ def test_defaults_of_signatures_are_as_described(command):
     defaults = {name: parameter.default for name, parameter in named(command).items()}
     if command in {"embed", "score"}:
         del defaults["progress"]
+    if command == "audit":
+        assert defaults.pop("workers") == 1  # a script without a guard must work
     stated = {name: default for name, default in defaults.items() if default is not inspect._empty}
     assert stated == {name: options[name].default for name in stated}
     assert {*defaults} <= {*options}
@@ -401,6 +403,7 @@ def test_an_audit_names_every_option_to_editors_and_notebooks():
     typed_names = {*pv.audit.__annotations__} | {*OtherAuditOptions.__annotations__}
     assert {*inspect.signature(pv.audit).parameters} == {
         "scores",
+        "workers",
         *(field.keyword for field in option_fields(AuditOptions).values()),
     }
     assert typed_names - {"options", "return"} == {*inspect.signature(pv.audit).parameters}

@@ -7,6 +7,7 @@
     ├── ConfigError         an option or argument is wrong, or two of them contradict
     └── UndefinedMetric     the data cannot define the requested number
     EncodingGuessed         a warning: the encoding that was assumed for a text that names none
+    WorkRepeated            a warning: a worker ended by itself, and its work is repeated
 
 The command line prints both, as "problem; hint" or on two lines, and exits with 2; the library
 raises them. A warning is printed, and the command continues.
@@ -28,6 +29,7 @@ __all__ = [
     "EncodingGuessed",
     "ParivoxError",
     "UndefinedMetric",
+    "WorkRepeated",
     "message_for_caller",
     "name_hint",
     "options_named",
@@ -215,6 +217,10 @@ class ConfigError(ParivoxError):
 
 class UndefinedMetric(ParivoxError):  # noqa: N818 - named for what it reports
     """The data cannot define the requested number."""
+
+
+class WorkRepeated(UserWarning):
+    """A worker ended by itself, so that its work is repeated."""
 
 
 class EncodingGuessed(UserWarning):

@@ -268,6 +268,7 @@ class Audit(NotebookView):
         title: str | None = None,
         context: str | os.PathLike[str] | Mapping[str, Any] | None = None,
         speaker_ids: str = "never",
+        workers: int = 1,
     ) -> None:
         """Write the audit as one self-contained HTML page.
 
@@ -282,6 +283,9 @@ class Audit(NotebookView):
             and labels.
         speaker_ids : {"never", "offenders"}
             Whether the speakers with the most errors are named, if the audit has them.
+        workers
+            Number of processes that draw the figures. With more than 1, a script needs
+            ``if __name__ == "__main__":``.
 
         Raises
         ------
@@ -290,7 +294,7 @@ class Audit(NotebookView):
             missing.
         """
         import_module(REPORT_FILES_MODULE).write_report(
-            self, path, title=title, context=context, speaker_ids=speaker_ids
+            self, path, title=title, context=context, speaker_ids=speaker_ids, workers=workers
         )
 
     @check_arguments

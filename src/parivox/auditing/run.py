@@ -58,10 +58,11 @@ from parivox.data.trial_set import CommonTrials, TrialSet
 from parivox.data.trials import read_trials
 from parivox.data.units import UnitAssignment
 from parivox.errors import ConfigError, name_hint
-from parivox.options.audit import NEVER, AuditOptions
+from parivox.options.audit import NEVER, AuditOptions, checked_workers
 from parivox.options.kinds import Unchecked, names_options, option_fields
 from parivox.runtime.memory import give_back_memory
 from parivox.runtime.progress import reports_progress, stage
+from parivox.runtime.task_sharing import is_picklable, shared_outputs, workers_shared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -110,6 +111,7 @@ def audit(
     limits: Sequence[str] | str = (),
     intervals: bool = True,
     compare: bool = False,
+    workers: int = 1,
     **options: Unpack[OtherAuditOptions],
 ) -> Audit:
     """Audit scores: how each group of people fares, by every measure.
@@ -146,6 +148,9 @@ def audit(
         Whether to say how sure everything is: intervals, noise floors, verdicts.
     compare
         Compare the systems and lists with each other.
+    workers
+        Number of processes, which changes no result. With more than 1, a script needs
+        ``if __name__ == "__main__":``.
     **options
         Every other option by name: see
         `parivox.options.types.OtherAuditOptions`.
@@ -176,11 +181,12 @@ def audit(
         compare=compare,
         **options,
     )
-    if audit_options.gallery is not None:
-        return _audit_searches(scores, audit_options)
-    trial_table_path = _trial_table_path(scores, audit_options)
-    study = _read_study(scores, audit_options)
-    return _audit_study(study, trial_table_path)
+    with workers_shared(checked_workers(workers)):
+        if audit_options.gallery is not None:
+            return _audit_searches(scores, audit_options)
+        trial_table_path = _trial_table_path(scores, audit_options)
+        study = _read_study(scores, audit_options)
+        return _audit_study(study, trial_table_path)
 
 
 @reports_progress
@@ -231,7 +237,8 @@ def speaker_count_thresholds(counts: Any, **options: Any) -> FloatArray:
     audit_options = replace(audit_options, limit=(), attempts=None, primary=None, speaker_ids=NEVER)
     study = _read_study(counts, audit_options)
     (trials,) = study.inputs.trial_sets
-    system = _measure(trials, study.inputs, study.design, study.development_sources)
+    (development,) = _read_developments(study.inputs, study.development_sources)
+    system = _measure(trials, development, study.design)
     return counted_thresholds(system)
 
 
@@ -279,27 +286,40 @@ def _fill_tables(
         common_trials = CommonTrials.of(cast("Sequence[TrialSet]", inputs.trial_sets))
 
     # Of each system: counts, operating points, errors by speaker, draws; then estimates.
-    # A single system is estimated grouping by grouping below, as many take much room.
-    has_several = len(inputs.trial_sets) > 1
-    measured_systems: list[ComparedSet] = []
-    for trials in inputs.trial_sets:
-        with stage(f"measuring {system_name(trials.system, trials.list)}"):
-            system = _measure(trials, inputs, design, study.development_sources)
-            _check_primary_point(system)
-            metrics = list(metrics_by_grouping(system)) if has_several else []
-            measured_systems.append(ComparedSet(system, metrics))
+    developments = _read_developments(inputs, study.development_sources)
+    n_shared_trials = _n_shared_trials(inputs, design)
+    measured_systems = shared_outputs(
+        _measured_set,
+        [
+            (trials, development, design, len(developments) > 1)
+            for trials, development in zip(inputs.trial_sets, developments, strict=True)
+        ],
+        work=n_shared_trials,
+        unit="trials",
+    )
+    # what a worker has measured comes with trials of its own, which are the same
+    all_trials: Sequence[TrialSet | TrialCounts] = inputs.trial_sets
+    measured_systems = [
+        measured._replace(system=replace(measured.system, trials=trials))
+        for measured, trials in zip(measured_systems, all_trials, strict=True)
+    ]
     systems = [system for system, _ in measured_systems]
 
     # Systems are compared on the same groups, so all are measured before any row is added.
     judged_by_system = judged_groups([grouping_metrics for _, grouping_metrics in measured_systems])
+    inputs_without_trials = replace(inputs, trial_sets=[], reading_options={})
     tables = {name: TableBuilder(columns) for name, columns in TABLES.items()}
-    for (system, grouping_metrics), judged in zip(measured_systems, judged_by_system, strict=True):
-        with stage(f"measuring {system_name(system.trials.system, system.trials.list)}"):
-            if has_several:
-                add_rows(system, zip(grouping_metrics, judged, strict=True), tables)
-            else:
-                add_rows(system, _metrics_with_judged_groups(system), tables)
-            _add_data_rows(tables["data"], system, inputs)
+    for tables_of_system in shared_outputs(
+        _tables_of_system,
+        [
+            (measured, judged, inputs_without_trials)
+            for measured, judged in zip(measured_systems, judged_by_system, strict=True)
+        ],
+        work=n_shared_trials,
+        unit="trials",
+    ):
+        for name, table in tables.items():
+            table.append(tables_of_system[name])
     for first_system, second_system in combinations(systems, 2):
         add_same_score_warnings(tables["data"], first_system, second_system)
     if trial_table_path is not None:
@@ -316,19 +336,68 @@ def _fill_tables(
 
 
 def _measure(
-    trials: TrialSet | TrialCounts,
-    inputs: GroupedTrials,
-    design: AuditDesign,
-    development_sources: Mapping[tuple[str, str], Any],
+    trials: TrialSet | TrialCounts, development: TrialSet | TrialCounts | None, design: AuditDesign
 ) -> System:
     """Return one system on one list, measured up to its draws."""
-    source = development_sources.get((trials.system, trials.list))
-    development = None
-    if source is not None:
-        with stage("reading the development scores"):
-            development = _read_development_trials(source, trials.system, inputs)
     orientation = "similarity" if trials.is_similarity else design.options.orientation
     return measure_system(trials, design, development, orientation)
+
+
+def _measured_set(
+    trials: TrialSet | TrialCounts,
+    development: TrialSet | TrialCounts | None,
+    design: AuditDesign,
+    has_others: bool,  # noqa: FBT001 - a task has no names of arguments
+) -> ComparedSet:
+    """Return one of several systems and lists with its estimates; a single one without.
+
+    A single system is estimated grouping by grouping where its rows are made, as many take much
+    room.
+    """
+    with stage(f"measuring {system_name(trials.system, trials.list)}"):
+        system = _measure(trials, development, design)
+        _check_primary_point(system)
+        return ComparedSet(system, list(metrics_by_grouping(system)) if has_others else [])
+
+
+def _tables_of_system(
+    measured: ComparedSet, judged: Sequence[JudgedGroups | None], inputs: GroupedTrials
+) -> dict[str, TableBuilder]:
+    """Return the rows of one system in every table; `inputs` need no trials."""
+    system, grouping_metrics = measured
+    tables = {name: TableBuilder(columns) for name, columns in TABLES.items()}
+    with stage(f"measuring {system_name(system.trials.system, system.trials.list)}"):
+        if grouping_metrics:
+            add_rows(system, zip(grouping_metrics, judged, strict=True), tables)
+        else:
+            add_rows(system, _metrics_with_judged_groups(system), tables)
+        _add_data_rows(tables["data"], system, inputs)
+    return tables
+
+
+def _n_shared_trials(inputs: GroupedTrials, design: AuditDesign) -> int:
+    """Return the number of trials whose systems workers may measure: none of what is on disk."""
+    is_held = all(trials.whole_list is not None for trials in inputs.trial_sets)
+    has_long_work = design.options.intervals and is_held and is_picklable(design)
+    return sum(trials.n_trials for trials in inputs.trial_sets) if has_long_work else 0
+
+
+def _read_developments(
+    inputs: GroupedTrials, sources: Mapping[tuple[str, str], Any]
+) -> list[TrialSet | TrialCounts | None]:
+    """Return the trials that the thresholds of each system and list are found on, if any."""
+    developments: list[TrialSet | TrialCounts | None] = []
+    for trials in inputs.trial_sets:
+        source = sources.get((trials.system, trials.list))
+        if source is None:
+            developments.append(None)
+            continue
+        with (
+            stage(f"measuring {system_name(trials.system, trials.list)}"),
+            stage("reading the development scores"),
+        ):
+            developments.append(_read_development_trials(source, trials.system, inputs))
+    return developments
 
 
 def _metrics_with_judged_groups(

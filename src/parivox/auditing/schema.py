@@ -362,6 +362,14 @@ class TableBuilder:
             self.cells = {name: [] for name in self.columns}
             give_back_memory()  # lists leave gaps that arrays do not fit
 
+    def append(self, more: TableBuilder) -> None:
+        """Add the rows of another builder of such a table."""
+        if more._packed_tables:
+            self._packed_tables += [self._rows().packed(), *more._packed_tables]
+            self.cells = {name: [] for name in self.columns}
+        for name, column in self.cells.items():
+            column.extend(more.cells[name])
+
     def _rows(self) -> Table:
         """Return the rows that are not packed, with facts as codes and values."""
         return Table.of(with_values(self.cells, self.columns), self.columns)

@@ -15,6 +15,7 @@ from parivox.cli.options import (
     given_options,
     is_file_pattern,
     matching_files,
+    requested_workers,
 )
 from parivox.cli.process import print_json, print_status, printing
 from parivox.cli.report import given_context, report_options, with_labels
@@ -25,6 +26,7 @@ from parivox.options.audit import (
     AuditOptions,
     ProgressCommand,
     ReportDetailsCommand,
+    WorkersCommand,
 )
 from parivox.options.kinds import option_fields
 
@@ -57,6 +59,7 @@ def add_to(commands: Any, words: str) -> None:
         _run,
         AuditOptions,
         AuditCommand,
+        WorkersCommand,
         ReportDetailsCommand,
         ProgressCommand,
         help=words,
@@ -74,9 +77,10 @@ def _run(arguments: argparse.Namespace) -> None:
         check_format,
         failing_findings,
     )
+    from parivox.runtime.task_sharing import workers_shared  # noqa: PLC0415
 
     # whatever can be refused is refused before the audit takes its time
-    options = given_options(arguments, AuditOptions)
+    options, workers = given_options(arguments, AuditOptions), requested_workers(arguments)
     table_format = arguments.format or AuditCommand.format
     check_format(table_format)
     check_out_is_named(arguments.out, "folder")
@@ -91,15 +95,16 @@ def _run(arguments: argparse.Namespace) -> None:
     check_standard_input([*(text.rpartition("=")[2] for text in sources), *tables])
     if arguments.threshold_from:
         options["threshold_from"] = _named_sources(arguments.threshold_from)
-    finished_audit = audit(_named_sources(arguments.scores), **options)
-    if arguments.out is not None:
-        arguments.outcome = f"{arguments.out} may not contain this audit"
-        finished_audit = finished_audit.save(arguments.out, format=table_format)
-        arguments.outcome = f"the audit is in {arguments.out}"
-    if arguments.report is not None:
-        from parivox.report.report_files import write_report  # noqa: PLC0415 - on request
+    with workers_shared(workers):
+        finished_audit = audit(_named_sources(arguments.scores), **options)
+        if arguments.out is not None:
+            arguments.outcome = f"{arguments.out} may not contain this audit"
+            finished_audit = finished_audit.save(arguments.out, format=table_format)
+            arguments.outcome = f"the audit is in {arguments.out}"
+        if arguments.report is not None:
+            from parivox.report.report_files import write_report  # noqa: PLC0415 - on request
 
-        write_report(finished_audit, arguments.report, context=context, **report_settings)
+            write_report(finished_audit, arguments.report, context=context, **report_settings)
     _print_audit(finished_audit, arguments, context)
     if "worse" in fail_on and not len(finished_audit.verdicts):
         msg = "--fail-on worse: the audit has rates only, so no group can be shown worse"

@@ -7,10 +7,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parivox.cli.options import add_command, check_out_is_named
+from parivox.cli.options import add_command, check_out_is_named, requested_workers
 from parivox.cli.process import print_lines, print_status
 from parivox.errors import ConfigError
-from parivox.options.audit import DemoCommand, ProgressCommand
+from parivox.options.audit import DemoCommand, ProgressCommand, WorkersCommand
 
 if TYPE_CHECKING:
     import argparse
@@ -37,9 +37,10 @@ def add_to(commands: Any, words: str) -> None:
         "demo",
         _run,
         DemoCommand,
+        WorkersCommand,
         ProgressCommand,
         help=words,
-        usage="parivox demo [--out DIR]",
+        usage="parivox demo [--out DIR] [--workers N]",
         description="Audit two published systems on the 550,894 trials of VoxCeleb1-H and write "
         "the report. The scores come with parivox[demo].",
         examples=EXAMPLES,
@@ -63,6 +64,7 @@ def _run(arguments: argparse.Namespace) -> None:
     from parivox.cli import parser  # noqa: PLC0415 - which imports this file
     from parivox.report.terminal import program  # noqa: PLC0415 - what takes time to load
 
+    workers = requested_workers(arguments)
     data_folder, out = demo_data(), arguments.out or DemoCommand.out
     check_out_is_named(out, "folder")
     folder, report = Path(out) / "audit", Path(out) / "report.html"
@@ -74,7 +76,8 @@ def _run(arguments: argparse.Namespace) -> None:
     for notice in (SYSTEMS, NOTE, f"Running: {shlex.join(['parivox', *words])}"):
         print_status(notice)
     Path(out).mkdir(parents=True, exist_ok=True)
-    quiet = ["--quiet"] if arguments.quiet else []
-    parsed = parser("audit").parse_args([*words, *quiet], arguments)
+    words += ["--quiet"] if arguments.quiet else []
+    words += [] if workers is None else ["--workers", str(workers)]
+    parsed = parser("audit").parse_args(words, arguments)
     parsed.run(parsed)
     print_lines([f"Your own data: {program()} inspect SCORES SPEAKERS"])

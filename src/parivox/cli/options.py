@@ -11,6 +11,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from parivox.errors import ConfigError
+from parivox.options.audit import WorkersCommand, checked_workers
 from parivox.options.kinds import (
     Direction,
     Flag,
@@ -207,6 +208,12 @@ def _help_of(option: Option) -> str:
     if option.default_description:
         sentences.append(f"Default: {option.default_description}".replace("`", ""))
     return ". ".join(sentences)
+
+
+def requested_workers(arguments: argparse.Namespace) -> int | None:
+    """Return the number of processes; None where it is not given."""
+    given = given_options(arguments, WorkersCommand)
+    return checked_workers(given["workers"]) if given else None
 
 
 def given_options(arguments: argparse.Namespace, described: type[CommandOptions]) -> dict[str, Any]:

@@ -12,12 +12,13 @@ import sys
 import warnings
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from parivox.errors import ConfigError, EncodingGuessed, ParivoxError, printable
+from parivox.errors import ConfigError, EncodingGuessed, ParivoxError, WorkRepeated, printable
 from parivox.runtime.memory import keep_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+_OWN_WARNINGS = (EncodingGuessed, WorkRepeated)
 CLEAR = "\r\x1b[K"
 """What clears the line of a terminal on which the cursor is."""
 
@@ -101,21 +102,22 @@ def print_error(error: ParivoxError) -> None:
 
 @contextlib.contextmanager
 def warnings_printed() -> Iterator[None]:
-    """Print what was guessed on standard error, each guess once."""
+    """Print the warnings of Parivox on standard error, each once."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("always", category=EncodingGuessed)
+        for own_category in _OWN_WARNINGS:
+            warnings.filterwarnings("always", category=own_category)
         # of NumPy, for who writes code: what is undefined is missing with a reason
         warnings.filterwarnings("ignore", category=RuntimeWarning)
         show_other_warning, printed = warnings.showwarning, set()
 
-        def print_guess(message: Warning | str, category: type[Warning], *location: Any) -> None:
-            if not issubclass(category, EncodingGuessed):
+        def print_warning(message: Warning | str, category: type[Warning], *location: Any) -> None:
+            if not issubclass(category, _OWN_WARNINGS):
                 show_other_warning(message, category, *location)
             elif str(message) not in printed:
                 printed.add(str(message))
                 print_status(str(message))
 
-        warnings.showwarning = print_guess  # type: ignore[assignment]
+        warnings.showwarning = print_warning  # type: ignore[assignment]
         yield
 
 

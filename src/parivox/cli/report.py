@@ -5,10 +5,16 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from parivox.cli.options import add_command, check_out_is_named
+from parivox.cli.options import add_command, check_out_is_named, requested_workers
 from parivox.cli.process import print_lines, print_status, printing
 from parivox.errors import ConfigError
-from parivox.options.audit import NEVER, ProgressCommand, ReportCommand, ReportDetailsCommand
+from parivox.options.audit import (
+    NEVER,
+    ProgressCommand,
+    ReportCommand,
+    ReportDetailsCommand,
+    WorkersCommand,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -37,6 +43,7 @@ def add_to(commands: Any, words: str) -> None:
         "report",
         _run,
         ReportCommand,
+        WorkersCommand,
         ReportDetailsCommand,
         ProgressCommand,
         help=words,
@@ -107,8 +114,9 @@ def _run(arguments: argparse.Namespace) -> None:
         check_tables,
         encoded_tables,
     )
+    from parivox.runtime.task_sharing import workers_shared  # noqa: PLC0415
 
-    kind = _output_kind(arguments)
+    workers, kind = requested_workers(arguments), _output_kind(arguments)
     tables = check_table_names(_table_names(arguments), _KIND_WORDS.get(kind, kind))
     # files are checked before the audit is loaded, and what is printed comes last
     if kind == "page":
@@ -123,7 +131,8 @@ def _run(arguments: argparse.Namespace) -> None:
     audit = with_labels(load_audit(arguments.audit), context)
     check_speaker_ids(audit, arguments.speaker_ids or NEVER)
     report_settings |= {"context": context}
-    messages = _write_files(audit, arguments, kind, tables, report_settings, formats)
+    with workers_shared(workers):
+        messages = _write_files(audit, arguments, kind, tables, report_settings, formats)
     print_lines(messages)
     if arguments.out is None and kind:
         with printing():

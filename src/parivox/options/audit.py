@@ -21,6 +21,7 @@ from parivox.options.kinds import (
     Weights,
     one_or_several,
     option,
+    option_fields,
     option_like,
 )
 
@@ -641,6 +642,27 @@ class ProgressCommand(CommandOptions):
         metavar="FORM",
         default_text="a progress line, updated in place; in a log, one line every ten seconds",
     )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class WorkersCommand(CommandOptions):
+    """The number of processes of commands that share their work among several."""
+
+    workers: int | None = option(
+        OUTPUT_SECTION,
+        "number of processes, which changes no result; little work is done in one",
+        Number,
+        default_text="one per processor, fewer if memory is short; in Python 1",
+        is_whole=True,
+        low=1,
+        high=1024,
+    )
+
+
+def checked_workers(workers: Any) -> int:
+    """Return a number of processes; refuse anything else."""
+    number = option_fields(WorkersCommand)["workers"].check(workers)
+    return 1 if number is None else int(number)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.auditing import check_verification
 from parivox.errors import ConfigError, name_hint
+from parivox.options.audit import checked_workers
 from parivox.options.kinds import as_tuple
 from parivox.renamed import renamed_function
 from parivox.report.audit_queries import check_speaker_ids
 from parivox.runtime.disk import atomic_file, explain_write_errors, writable_file
 from parivox.runtime.progress import stage
+from parivox.runtime.task_sharing import workers_shared
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,6 +45,7 @@ def write_report(
     title: str | None = None,
     context: str | os.PathLike[str] | Mapping[str, Any] | Context | None = None,
     speaker_ids: str = "never",
+    workers: int = 1,
 ) -> None:
     """Write an audit as one self-contained HTML page.
 
@@ -59,6 +62,8 @@ def write_report(
         same.
     speaker_ids : {"never", "offenders"}
         Whether the speakers behind most errors are named, if the audit has them.
+    workers
+        Number of processes that draw the figures.
 
     Raises
     ------
@@ -70,7 +75,8 @@ def write_report(
     check_speaker_ids(audit, speaker_ids)
     from parivox.report.html import html_report  # noqa: PLC0415 - what takes time to load
 
-    with stage(f"writing {os.fsdecode(path)}"):
+    number = checked_workers(workers)
+    with workers_shared(number), stage(f"writing {os.fsdecode(path)}"):
         text = html_report(audit, title=title, context=context, speaker_ids=speaker_ids)
     _replace_file(file, text.encode())
 

@@ -15,7 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     Listener = Callable[["Progress"], None]
 
@@ -255,6 +255,21 @@ def report_progress_to(listener: Listener | None) -> Iterator[None]:
         yield
     finally:
         _SUBSCRIPTION.reset(token)
+
+
+def has_listener() -> bool:
+    """Return whether anybody is told of progress."""
+    return _SUBSCRIPTION.get() is not None
+
+
+def report_again(reports: Iterable[Progress]) -> None:
+    """Report what another process has done, as a part of the open stages."""
+    subscription = _SUBSCRIPTION.get()
+    if subscription is None:
+        return
+    outer_names = tuple(opened.name for opened in subscription.open)
+    for progress in reports:
+        subscription.listener(replace(progress, stages=(*outer_names, *progress.stages)))
 
 
 def reports_progress(function: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:

@@ -11,6 +11,7 @@ process, the task is done again without this item.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
 import tempfile
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from parivox.errors import ConfigError, DataError, ParivoxError
+from parivox.runtime.cgroup import processor_quota
 from parivox.runtime.disk import ScratchFolder
 from parivox.runtime.memory import keep_memory
 
@@ -66,11 +68,18 @@ class TaskOutput:
 Output = TypeVar("Output", bound=TaskOutput)
 
 
+def check_not_imported_by_worker() -> None:
+    """Refuse to start workers while a worker imports the script that starts it."""
+    if getattr(current_process(), "_inheriting", False):  # as multiprocessing itself asks
+        raise ConfigError(_IMPORT_PROBLEM, _IMPORT_HINT)
+
+
 def processor_count() -> int:
     """Return the number of processors that this process may use."""
+    number = os.cpu_count() or 1
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        number = len(os.sched_getaffinity(0))
+    return max(math.floor(min(processor_quota(), number)), 1)
 
 
 class Runner(Protocol):
@@ -88,6 +97,10 @@ class Runner(Protocol):
 
 class WorkerLost(DataError):  # noqa: N818 - named for what it reports
     """A process ended, and not by an item of its task."""
+
+
+class WorkerNotStarted(WorkerLost):
+    """A process ended before it could begin."""
 
 
 class CurrentProcess:
@@ -109,8 +122,7 @@ class Processes:
     number: int = 1
 
     def __post_init__(self) -> None:
-        if getattr(current_process(), "_inheriting", False):  # as multiprocessing itself asks
-            raise ConfigError(_IMPORT_PROBLEM, _IMPORT_HINT)
+        check_not_imported_by_worker()
 
     @contextlib.contextmanager
     def open(
@@ -135,6 +147,12 @@ class WorkerPool(Generic[Result]):
         self.make_task_function, self.max_workers = make_task_function, max_workers
         self.workers: list[_Worker] = []
         self.folder = ScratchFolder()  # for what workers print
+
+    def start(self, number: int) -> None:
+        """Start so many processes, which wait for tasks."""
+        self.max_workers = max(self.max_workers, number)
+        while len(self.workers) < number:
+            self.workers.append(_Worker(self.make_task_function, self.folder.path))
 
     def do(self, tasks: Iterable[Any]) -> Generator[Result]:
         """Yield the outputs of tasks, which are started in their order.
@@ -247,17 +265,17 @@ class _Worker:
         code = _exit_text(self.process.exitcode)
         if not self.has_begun and (self.process.exitcode or 0) > 0:
             msg = f"a worker process ended before it started its task ({code}): {_IMPORT_PROBLEM}"
-            raise WorkerLost(msg, _IMPORT_HINT)
+            raise WorkerNotStarted(msg, _IMPORT_HINT)
         if self.item_index is None:
             lines = (
                 self.output_path.read_text(encoding="utf-8", errors="replace").strip().split("\n")
             )
             last_line = f": {lines[-1][:300]}" if lines[-1] else ""
-            msg = (
-                f"a worker process ended for a reason other than its task ({code}){last_line}; if "
-                "memory ran out, use fewer --workers or, with embed, a smaller --batch"
+            msg = f"a worker process ended for a reason other than its task ({code}){last_line}"
+            hint = (
+                "if memory ran out, use fewer --workers or, with embed, a smaller --batch; repeat "
+                "the command: finished work is kept"
             )
-            hint = "repeat the command: finished work is kept"
             raise WorkerLost(msg, hint)
         return self.task.without(
             self.item_index, f"ended the process ({code})" if self.has_ended else "never ended"

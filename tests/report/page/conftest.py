@@ -59,6 +59,7 @@ def without_figures():
     from parivox.report.html import assembly
 
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(assembly, "_begin_drawing", lambda _: None)
         patch.setattr(
             assembly, "_embedded_figures", lambda _: {name: [] for name in assembly.SECTIONS}
         )

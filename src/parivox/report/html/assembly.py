@@ -43,7 +43,8 @@ from parivox.report.identification import is_identification
 from parivox.report.labels import labelled
 from parivox.report.overview import overview
 from parivox.report.words import BEFORE_UNIT
-from parivox.runtime.progress import with_progress
+from parivox.runtime.progress import stage
+from parivox.runtime.task_sharing import begin_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from parivox.auditing import Audit
     from parivox.report.charts import Figure
     from parivox.report.context import Context
+    from parivox.runtime.task_sharing import BegunTasks
 
 SECTIONS = {
     "all": "All groups",
@@ -105,7 +107,7 @@ def html_report(
     if is_identification(audit):
         return _identification_report(audit, title, report_context)
     template = environment().get_template("page.html.j2")
-    figures_by_section = _embedded_figures(audit)
+    drawings = _begin_drawing(audit)
     scripts = [_asset_text(name) for name in _SCRIPTS]
     method_items = method_section(audit, report_context)
     style = stylesheet(method_items["sha256"], len(error_types(audit)))
@@ -127,7 +129,6 @@ def html_report(
         headline=audit_overview.headline,
         sections=sections,
         is_open=_OPEN_SECTIONS,
-        figures=figures_by_section,
         first=first_screen(audit, audit_overview, context_caveats(report_context)),
         every=all_group_sections,
         is_annex=n_group_rows > _MAX_SIGNED_ROWS,
@@ -146,6 +147,8 @@ def html_report(
         style=style,
         scripts=scripts,
         policy=policy(scripts, style),
+        # last, as workers draw while the rest is written
+        figures=_embedded_figures(drawings),
     )
 
 
@@ -172,7 +175,7 @@ def _with_gender_codes(audit: Audit, grouping: str) -> str:
 
 def _identification_report(audit: Audit, title: str | None, context: Context | None) -> str:
     """Return the page of an audit of searches."""
-    content = page_content(audit, context, _embedded_figures(audit)["det"])
+    content = page_content(audit, context, _embedded_figures(_begin_drawing(audit))["det"])
     scripts = [_asset_text("page.js")]
     style = stylesheet(content["method"]["sha256"])
     default_title = _default_title(audit, "Fairness audit of speaker identification")
@@ -228,21 +231,28 @@ def _without_breaks(words: str) -> str:
     return BEFORE_UNIT.sub("\u00a0", text)
 
 
-def _embedded_figures(audit: Audit) -> dict[str, list[list[EmbeddedFigure]]]:
+def _begin_drawing(audit: Audit) -> BegunTasks[str]:
+    """Return the drawings of all figures, which workers have begun if there are any."""
+    tasks = [(figure,) for figure in figures(audit)]
+    return begin_tasks(figure_svg, tasks, work=len(tasks), unit="figures")
+
+
+def _embedded_figures(drawings: BegunTasks[str]) -> dict[str, list[list[EmbeddedFigure]]]:
     """Return rows of figures by section; a kind of figure for several systems is one row."""
     rows_by_section: dict[str, list[list[EmbeddedFigure]]] = {name: [] for name in SECTIONS}
-    all_figures = with_progress(figures(audit), "figures", "figures")
-    for section, section_figures in groupby(all_figures, key=lambda figure: figure.section):
+    with stage("figures", len(drawings.tasks), "figures") as progress:
+        svg_texts = drawings.outputs(progress)
+    all_figures = zip((figure for (figure,) in drawings.tasks), svg_texts, strict=True)
+    for section, section_figures in groupby(all_figures, key=lambda drawn: drawn[0].section):
         seen_readings: set[str] = set()
         rows = []
-        for _, similar_figures in groupby(section_figures, key=lambda figure: figure.row):
+        for _, similar_figures in groupby(section_figures, key=lambda drawn: drawn[0].row):
             row = []
-            for figure in similar_figures:
+            for figure, svg in similar_figures:
                 # how to read it is said once in a section
                 is_repeated = figure.reading in seen_readings
-                row.append(
-                    embedded_figure(figure, figure.caption if is_repeated else figure.reading)
-                )
+                caption = figure.caption if is_repeated else figure.reading
+                row.append(EmbeddedFigure(figure.id, figure.title, caption, svg))
                 seen_readings.add(figure.reading)
             rows.append(row)
         rows_by_section[section] = join_single_sections(rows)
@@ -251,8 +261,12 @@ def _embedded_figures(audit: Audit) -> dict[str, list[list[EmbeddedFigure]]]:
 
 def embedded_figure(figure: Figure, caption: str) -> EmbeddedFigure:
     """Return a figure for the template."""
-    svg = draw.svg(figure.chart, id=figure.id, title=figure.title, description=figure.description)
-    return EmbeddedFigure(figure.id, figure.title, caption, svg)
+    return EmbeddedFigure(figure.id, figure.title, caption, figure_svg(figure))
+
+
+def figure_svg(figure: Figure) -> str:
+    """Return a figure as an element of a page."""
+    return draw.svg(figure.chart, id=figure.id, title=figure.title, description=figure.description)
 
 
 def _asset_text(name: str) -> str:

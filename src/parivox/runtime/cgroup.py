@@ -1,0 +1,75 @@
+"""What the system leaves to this process: processors and memory, also in a container."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_OWN_GROUP = Path("/proc/self/cgroup")
+_MOUNT = Path("/sys/fs/cgroup")
+_MEMORY = Path("/proc/meminfo")
+
+
+def processor_quota() -> float:
+    """Return the processors that the groups of this process may use; infinite without a limit."""
+    quota = math.inf
+    for folder in _group_folders("cpu"):
+        limit = _words(folder / "cpu.max")  # version 2: quota, period
+        if not limit:  # version 1
+            limit = [*_words(folder / "cpu.cfs_quota_us"), *_words(folder / "cpu.cfs_period_us")]
+        if len(limit) == 2 and limit[0].isdecimal() and limit[1].isdecimal():
+            quota = min(quota, int(limit[0]) / max(int(limit[1]), 1))
+    return quota
+
+
+def available_bytes() -> float:
+    """Return the memory that this process and others may still take; infinite if not known."""
+    available = math.inf
+    for line in _text(_MEMORY).splitlines():
+        name, _, number = line.partition(":")
+        if name == "MemAvailable":
+            available = float(number.split()[0]) * 1024
+    for folder in _group_folders("memory"):
+        for limit_name, usage_name in (
+            ("memory.max", "memory.current"),
+            ("memory.limit_in_bytes", "memory.usage_in_bytes"),
+        ):
+            limit, usage = _words(folder / limit_name), _words(folder / usage_name)
+            if limit and usage and limit[0].isdecimal():
+                available = min(available, int(limit[0]) - int(usage[0]) + _file_cache(folder))
+    return max(available, 0)
+
+
+def _file_cache(folder: Path) -> int:
+    """Return the bytes of files that a group keeps in memory until it needs the room."""
+    statistics = [line.split() for line in _text(folder / "memory.stat").splitlines()]
+    sizes = {words[0]: int(words[1]) for words in statistics if len(words) == 2}
+    return sizes.get("total_inactive_file", sizes.get("inactive_file", 0))
+
+
+def _group_folders(controller: str) -> Iterator[Path]:
+    """Yield the folder of the group of this process, then those of the groups around it."""
+    for line in _text(_OWN_GROUP).splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers and controller not in controllers.split(","):
+            continue
+        mount = _MOUNT / controllers if controllers else _MOUNT
+        folder = mount / path.strip("/")
+        # in a container the path is often that outside, and its own group is the mount
+        yield from {folder, *folder.parents, mount} - {*mount.parents}
+
+
+def _words(file: Path) -> list[str]:
+    return _text(file).split()
+
+
+def _text(file: Path) -> str:
+    """Return the text of a file; none where there is no such file."""
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

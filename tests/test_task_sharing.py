@@ -1,0 +1,96 @@
+"""Tasks of one run in several processes: order, progress, warnings and errors."""
+
+import math
+import os
+import warnings
+
+import pytest
+
+from parivox.errors import DataError
+from parivox.runtime import cgroup
+from parivox.runtime.progress import report_progress_to, stage
+from parivox.runtime.task_sharing import (
+    MIN_SHARED_WORK,
+    begin_tasks,
+    shared_outputs,
+    workers_shared,
+)
+
+WORK = {"work": MIN_SHARED_WORK["trials"], "unit": "trials"}
+
+
+def number_and_process(number):
+    with stage(f"task {number}"):
+        warnings.warn(f"number {number}", UserWarning, stacklevel=1)
+        return number, os.getpid()
+
+
+def refuse_odd(number):
+    if number % 2:
+        msg = f"{number} is odd"
+        raise DataError(msg)
+    return number
+
+
+def fail_in_workers(process, number):
+    if os.getpid() != process:
+        raise MemoryError
+    return number
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_outputs_progress_and_warnings_are_in_the_order_of_tasks(number):
+    stages = []
+    with (
+        warnings.catch_warnings(record=True) as warned,
+        report_progress_to(lambda progress: stages.append((progress.stage, progress.is_over))),
+        workers_shared(number),
+        stage("all"),
+    ):
+        warnings.simplefilter("always")
+        outputs = shared_outputs(number_and_process, [(n,) for n in range(4)], **WORK)
+    assert [n for n, _ in outputs] == [0, 1, 2, 3]
+    assert sorted(str(warning.message) for warning in warned) == [f"number {n}" for n in range(4)]
+    expected = [(f"all: task {n}", is_over) for n in range(4) for is_over in (False, True)]
+    assert sorted(report for report in stages if report[0] != "all") == expected
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_the_first_task_that_fails_is_told(number):
+    with workers_shared(number), pytest.raises(DataError, match="1 is odd"):
+        shared_outputs(refuse_odd, [(n,) for n in range(6)], **WORK)
+
+
+def test_what_fails_in_a_worker_alone_is_done_here():
+    with workers_shared(2):
+        tasks = [(os.getpid(), n) for n in range(4)]
+        assert shared_outputs(fail_in_workers, tasks, **WORK) == [0, 1, 2, 3]
+
+
+@pytest.mark.filterwarnings("ignore:number")
+def test_little_work_and_work_within_tasks_stays_here():
+    with workers_shared(3):
+        little = shared_outputs(number_and_process, [(n,) for n in range(3)], work=9, unit="trials")
+        assert {process for _, process in little} == {os.getpid()}
+        begun = begin_tasks(number_and_process, [(n,) for n in range(3)], **WORK)
+        nested = shared_outputs(number_and_process, [(n,) for n in range(3)], **WORK)
+        assert {process for _, process in nested} == {os.getpid()}
+        assert [n for n, _ in begun.outputs()] == [0, 1, 2]
+
+
+def test_processors_and_memory_of_a_container(tmp_path, monkeypatch):
+    for name, place in (("_OWN_GROUP", "cgroup"), ("_MOUNT", "fs"), ("_MEMORY", "meminfo")):
+        monkeypatch.setattr(cgroup, name, tmp_path / place)
+    assert cgroup.processor_quota() == cgroup.available_bytes() == math.inf
+    (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:   4 kB\n")
+    (tmp_path / "cgroup").write_text("0::/outer/inner\n")
+    inner = tmp_path / "fs" / "outer" / "inner"
+    inner.mkdir(parents=True)
+    (inner / "cpu.max").write_text("max 100000\n")
+    (inner.parent / "cpu.max").write_text("150000 100000\n")
+    assert cgroup.processor_quota() == 1.5
+    assert cgroup.available_bytes() == 4096
+    (inner.parent / "memory.max").write_text("3000\n")
+    (inner.parent / "memory.current").write_text("2000\n")
+    (inner.parent / "memory.stat").write_text("anon 9\ninactive_file 500\n")
+    assert cgroup.available_bytes() == 1500
