@@ -16,6 +16,7 @@ import parivox
 SOURCES = Path(parivox.__file__).parents[1]
 KEYED = {"SHA256SUMS", "private.json", "provenance.json"}
 """Files of an audit that a random key is in."""
+KEYED_HASH = re.compile(rb"[0-9a-f]{8}:[0-9a-f]{64}")
 pytestmark = pytest.mark.slow
 
 
@@ -89,30 +90,26 @@ def workers_of(process, end):
     return []
 
 
-def without_folder(text, folder):
-    return text.replace(str(folder), "OUT")
+def audit_and_report(folder, number, temporary):
+    """What so many processes write and print."""
+    (folder / f"by{number}").mkdir()
+    out = ("--out", f"by{number}/audit", "--report", f"by{number}/report.html")
+    done = ran(words(*out, "--quiet", "--workers", str(number)), folder, temporary)
+    assert done.returncode == 0, done.stderr
+    report = KEYED_HASH.sub(b"KEYED", (folder / f"by{number}" / "report.html").read_bytes())
+    printed = done.stdout.replace(f"by{number}", "OUT")
+    return content(folder / f"by{number}" / "audit"), report, printed, done.stderr
 
 
 @pytest.fixture(scope="module")
 def by_one(folder, tmp_path_factory):
-    """What one process writes and prints."""
-    home = tmp_path_factory.mktemp("one")
-    out = ("--out", str(home / "audit"), "--report", str(home / "report.html"))
-    done = ran(words(*out, "--workers", "1"), folder, home / "tmp")
-    assert done.returncode == 0, done.stderr
-    page = (home / "report.html").read_bytes()
-    return content(home / "audit"), page, without_folder(done.stdout, home), done.stderr
+    return audit_and_report(folder, 1, tmp_path_factory.mktemp("one"))
 
 
 @pytest.mark.parametrize("number", [2, 4])
 def test_any_number_of_processes_gives_the_same_bytes(number, folder, by_one, tmp_path):
-    out = ("--out", str(tmp_path / "audit"), "--report", str(tmp_path / "report.html"))
-    done = ran(words(*out, "--workers", str(number)), folder, tmp_path / "tmp")
-    assert done.returncode == 0, done.stderr
-    page = (tmp_path / "report.html").read_bytes()
-    printed = without_folder(done.stdout, tmp_path)
-    assert (content(tmp_path / "audit"), page, printed, done.stderr) == by_one
-    assert [*(tmp_path / "tmp").iterdir()] == []
+    assert audit_and_report(folder, number, tmp_path) == by_one
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_the_work_of_a_worker_that_is_killed_is_repeated(folder, by_one, tmp_path):
