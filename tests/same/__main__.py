@@ -1,6 +1,6 @@
 """Frozen audits: does every table, JSON, page, figure and export come out as it did?
 
-    python -m tests.same [AUDIT ...] [--exact]
+    python -m tests.same [AUDIT ...] [--exact] [--workers N]
     python -m tests.same [AUDIT ...] --record REASON
     python -m tests.same --list
 
@@ -52,7 +52,7 @@ def main() -> None:
     started, n_changed, failed = time.perf_counter(), 0, []
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(options.jobs, mp_context=spawn) as workers:
-        for name, running in [(name, workers.submit(run, name)) for name in names]:
+        for name, running in [(name, workers.submit(run, name, options.workers)) for name in names]:
             try:
                 texts, seconds = running.result()
             except Exception as error:  # noqa: BLE001 - the other audits are still of interest
@@ -81,6 +81,8 @@ def parse() -> argparse.Namespace:
     folder_help = "of outputs that agreed, to show differences from (default: build/same/kept)"
     add("--kept", type=Path, default=BUILD / "kept", metavar="FOLDER", help=folder_help)
     add("--jobs", type=int, default=min(2, os.cpu_count() or 1), metavar="N", help="processes")
+    workers_help = "of each audit and report, however small (default: as without the option)"
+    add("--workers", type=int, metavar="N", help=workers_help)
     return parser.parse_args()
 
 

@@ -41,8 +41,9 @@ class Room:
 
     has_computed_inputs = False
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, n_workers: int | None = None) -> None:
         self.out = folder / "out"
+        self.n_workers = n_workers
         self.out.mkdir(parents=True)
         os.chdir(folder)
 
@@ -57,7 +58,7 @@ class Room:
         )
         try:
             sys.stdout, sys.stderr = printed, error_output
-            main(words)
+            main([*words, *self._processes(words)])
         except SystemExit as end:
             status = end.code
         finally:
@@ -76,6 +77,11 @@ class Room:
             f"$ parivox {' '.join(words)}\n{texts[0]}\nstandard error:\n{texts[1]}\n",
             encoding="utf-8",
         )
+
+    def _processes(self, words: list[str]) -> list[str]:
+        """The number of processes, of commands that have one."""
+        is_shared = self.n_workers is not None and words[0] in {"audit", "demo", "report"}
+        return ["--workers", str(self.n_workers)] if is_shared else []
 
     def audit(self, *arguments: object, name: str = "audit", page: bool = False) -> None:
         """Audit into ``out/NAME``; the summary is ``out/NAME.txt``."""
