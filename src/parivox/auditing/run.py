@@ -7,8 +7,10 @@ drawn and refused follows below it.
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import replace
+from importlib import import_module
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
@@ -62,7 +64,7 @@ from parivox.options.audit import NEVER, AuditOptions, checked_workers
 from parivox.options.kinds import Unchecked, names_options, option_fields
 from parivox.runtime.memory import give_back_memory
 from parivox.runtime.progress import reports_progress, stage
-from parivox.runtime.task_sharing import is_picklable, shared_outputs, workers_shared
+from parivox.runtime.task_sharing import is_picklable, shared_outputs, start_workers, workers_shared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -185,6 +187,10 @@ def audit(
         if audit_options.gallery is not None:
             return _audit_searches(scores, audit_options)
         trial_table_path = _trial_table_path(scores, audit_options)
+        if audit_options.intervals:
+            sources = _single_sources(scores)
+            number, n_bytes = max(len(sources) - 1, 1), sum(map(_file_bytes, sources))
+            start_workers(number, _load_libraries, work=n_bytes, unit="bytes")
         study = _read_study(scores, audit_options)
         return _audit_study(study, trial_table_path)
 
@@ -252,6 +258,18 @@ def _audit_study(study: _Study, trial_table_path: Path | None = None) -> Audit:
     give_back_memory()
     finished_tables = {name: tables.pop(name).table() for name in list(tables)}
     return Audit(**finished_tables, record=record, provenance=provenance)
+
+
+def _file_bytes(source: Any) -> int:
+    """Return the size of a file; 0 of what is none."""
+    is_path = isinstance(source, (str, os.PathLike))
+    return os.path.getsize(source) if is_path and os.path.isfile(source) else 0  # noqa: PTH113, PTH202 - any text
+
+
+def _load_libraries() -> None:
+    """Load what measuring needs, and this module with it."""
+    for name in ("scipy.sparse", "scipy.special"):
+        import_module(name)
 
 
 def _audit_searches(scores: Any, audit_options: AuditOptions) -> Audit:

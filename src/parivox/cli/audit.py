@@ -90,12 +90,17 @@ def _run(arguments: argparse.Namespace) -> None:
     for name in ("trial_table", "report"):
         _check_outside_folder(arguments.out, name, getattr(arguments, name))
     report_settings, context = _report_settings(arguments), given_context(arguments)
+    prepare = []
+    if arguments.report is not None:
+        from parivox.report.report_files import load_chart_engine  # noqa: PLC0415 - on request
+
+        prepare.append(load_chart_engine)
     sources = [*arguments.scores, *(arguments.threshold_from or ())]
     tables = [getattr(arguments, name) for name in (*TABLES, "groups")]
     check_standard_input([*(text.rpartition("=")[2] for text in sources), *tables])
     if arguments.threshold_from:
         options["threshold_from"] = _named_sources(arguments.threshold_from)
-    with workers_shared(workers):
+    with workers_shared(workers, prepare):
         finished_audit = audit(_named_sources(arguments.scores), **options)
         if arguments.out is not None:
             arguments.outcome = f"{arguments.out} may not contain this audit"

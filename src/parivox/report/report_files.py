@@ -139,6 +139,13 @@ def check_report(path: str | os.PathLike[str]) -> Path:
     return writable_file(path, f"report{_REPORT_SUFFIXES[0]}")
 
 
+def load_chart_engine() -> None:
+    """Load what draws charts, in a worker that will draw some."""
+    from parivox.report.charts import draw  # noqa: PLC0415 - what takes time to load
+
+    draw.load_engine()
+
+
 def check_tables(path: str | os.PathLike[str], format: str | None = None) -> tuple[Path, str]:  # noqa: A002
     """Return the file of tables and their format; refuse it if it may not be written."""
     kind = format or format_of(path)

@@ -17,6 +17,7 @@ import warnings
 from collections import deque
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -39,22 +40,31 @@ if TYPE_CHECKING:
 
 Output = TypeVar("Output")
 
-MIN_SHARED_WORK = {"trials": 100_000, "figures": 12}
+MIN_SHARED_WORK = {"trials": 100_000, "bytes": 5_000_000, "figures": 12}
 """The least work that workers are started for, by its unit: less takes no longer than they take to
 start, which is half a second of a processor each."""
 _BYTES_OF_WORKER = 200e6
-_BYTES_OF_WORK = {"trials": 500}
+_BYTES_OF_WORK = {"trials": 500, "bytes": 10}
 """Memory that a worker takes: by itself, and for its share of the work."""
 _MAX_SECONDS_TO_END = 10.0
 _OPEN_WORKERS: ContextVar[_SharedWorkers | None] = ContextVar("workers of this run", default=None)
 
 
 @contextlib.contextmanager
-def workers_shared(number: int | None) -> Iterator[None]:
+def workers_shared(
+    number: int | None, prepare: Sequence[Callable[[], object]] = ()
+) -> Iterator[None]:
     """Share the tasks within the block among so many processes, this one included.
 
     Without a number, as many as there are processors and memory for. Within another such block, its
     workers serve.
+
+    Parameters
+    ----------
+    number
+        Of processes.
+    prepare
+        Functions of modules that each worker calls when it starts, such as to load a library.
     """
     n_processes = processor_count() if number is None else number
     if n_processes == 1 or _OPEN_WORKERS.get() is not None:
@@ -62,13 +72,24 @@ def workers_shared(number: int | None) -> Iterator[None]:
         return
     check_not_imported_by_worker()
     with contextlib.closing(
-        _SharedWorkers(n_processes - 1, keeps_to_memory=number is None)
+        _SharedWorkers(n_processes - 1, prepare, keeps_to_memory=number is None)
     ) as workers:
         token = _OPEN_WORKERS.set(workers)
         try:
             yield
         finally:
             _OPEN_WORKERS.reset(token)
+
+
+def start_workers(number: int, prepare: Callable[[], object], *, work: int, unit: str) -> None:
+    """Start at most so many of the open workers, before there is a task for them.
+
+    They load what they need while this process does what comes first. `work` is an estimate.
+    """
+    workers = _OPEN_WORKERS.get()
+    if workers is not None and not workers.is_busy:
+        workers.prepare = (*workers.prepare, prepare)
+        workers.start(workers.useful_number(number, work, unit))
 
 
 def shared_outputs(
@@ -93,16 +114,9 @@ def begin_tasks(
         How much there is to do, in a unit of `MIN_SHARED_WORK`.
     """
     workers, n_workers = _OPEN_WORKERS.get(), 0
-    if workers is not None and not workers.is_busy and work >= MIN_SHARED_WORK[unit]:
-        n_workers = min(len(tasks) - 1, workers.max_number)
-        if workers.keeps_to_memory:
-            n_workers = min(n_workers, int(available_bytes() / _worker_bytes(work, unit)))
+    if workers is not None and not workers.is_busy:
+        n_workers = workers.useful_number(len(tasks) - 1, work, unit)
     return BegunTasks(function, tasks, workers if n_workers > 0 else None, n_workers)
-
-
-def _worker_bytes(work: int, unit: str) -> float:
-    """Return the memory that a worker may take, which does at most all of the work."""
-    return _BYTES_OF_WORKER + _BYTES_OF_WORK.get(unit, 0) * work
 
 
 def is_picklable(content: Any) -> bool:
@@ -204,8 +218,11 @@ class BegunTasks(Generic[Output]):
 class _SharedWorkers:
     """The workers of a run, which are started with their first tasks."""
 
-    def __init__(self, max_number: int, *, keeps_to_memory: bool) -> None:
+    def __init__(
+        self, max_number: int, prepare: Sequence[Callable[[], object]], *, keeps_to_memory: bool
+    ) -> None:
         self.max_number, self.keeps_to_memory = max_number, keeps_to_memory
+        self.prepare = tuple(prepare)
         self.pool: WorkerPool[_Outcome] | None = None
         self.thread: Thread | None = None
         self.failure: Exception | None = None
@@ -215,12 +232,29 @@ class _SharedWorkers:
         """Whether they do tasks whose outputs nobody has asked for yet."""
         return self.thread is not None
 
+    def useful_number(self, number: int, work: int, unit: str) -> int:
+        """Return how many of so many workers are worth their start and have room."""
+        n_started = 0 if self.pool is None else len(self.pool.workers)
+        if work < MIN_SHARED_WORK[unit] and not (n_started and work):
+            return 0
+        number = min(number, self.max_number)
+        if self.keeps_to_memory:
+            bytes_of_worker = _BYTES_OF_WORKER + _BYTES_OF_WORK.get(unit, 0) * work
+            number = min(number, max(int(available_bytes() / bytes_of_worker), n_started))
+        return number
+
+    def start(self, number: int) -> None:
+        """Start workers until there are so many."""
+        if number and self.pool is None:
+            self.pool = WorkerPool(partial(_task_function, self.prepare), 0)
+        if self.pool is not None:
+            self.pool.start(number)
+
     def begin(self, queue: _CallQueue, outcomes: dict[int, _Outcome], number: int) -> None:
         """Do tasks in so many workers, while this process does other work."""
-        if self.pool is None:
-            self.pool = WorkerPool(_task_function, 0)
         # here and not in the thread, as the environment is another one for a moment
-        self.pool.start(number)
+        self.start(number)
+        assert self.pool is not None
         self.thread = Thread(target=self._do, args=(self.pool, queue, outcomes), daemon=True)
         self.thread.start()
 
@@ -262,9 +296,13 @@ class _SharedWorkers:
         self.pool = None
 
 
-def _task_function() -> Callable[[_Call, AnnounceItem], _Outcome]:
-    """Return what does a task in a worker."""
+def _task_function(
+    prepare: Sequence[Callable[[], object]],
+) -> Callable[[_Call, AnnounceItem], _Outcome]:
+    """Return what does a task in a worker, which has loaded what it needs."""
     gc.set_threshold(200_000)  # rows by the thousand, but hardly a cycle: as in a command
+    for load in prepare:
+        load()
     return _outcome
 
 

@@ -87,6 +87,11 @@ def pdf(chart: Any) -> bytes:
     return pdf_in_order(bytes(_vega().svg_to_pdf(ET.tostring(root, encoding="unicode"))))
 
 
+def load_engine() -> None:
+    """Load what draws, which takes a second, and draw nothing."""
+    _vega().vegalite_to_vega({"mark": "point", "data": {"values": []}})
+
+
 def _vega() -> Any:
     try:
         import vl_convert  # noqa: PLC0415 - an optional dependency

@@ -44,7 +44,7 @@ from parivox.report.labels import labelled
 from parivox.report.overview import overview
 from parivox.report.words import BEFORE_UNIT
 from parivox.runtime.progress import stage
-from parivox.runtime.task_sharing import begin_tasks
+from parivox.runtime.task_sharing import begin_tasks, start_workers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,6 +77,8 @@ _MAX_SIGNED_ROWS = 90
 _GENDER_ATTRIBUTES = ("gender", "sex")
 _GENDER_CODES = {"f": "female", "m": "male"}
 """What the codes of a gender attribute stand for, for readers who see them in no other context."""
+_FIGURES_PER_GROUPING = 9
+"""Figures of each grouping of each system, about."""
 _STYLES = ("page.css", "explorer.css")
 _SCRIPTS = ("page.js", "arithmetic.js", "explorer.js")
 
@@ -233,6 +235,8 @@ def _without_breaks(words: str) -> str:
 
 def _begin_drawing(audit: Audit) -> BegunTasks[str]:
     """Return the drawings of all figures, which workers have begun if there are any."""
+    n_figures = _FIGURES_PER_GROUPING * len(systems(audit)) * len(audit.record["groupings"])
+    start_workers(1, draw.load_engine, work=n_figures, unit="figures")
     tasks = [(figure,) for figure in figures(audit)]
     return begin_tasks(figure_svg, tasks, work=len(tasks), unit="figures")
 
