@@ -39,6 +39,7 @@ from parivox.core.resampled_curves import (
 )
 from parivox.core.resampling import pool_small_strata, speaker_weights, weighted
 from parivox.runtime.progress import stage
+from parivox.runtime.task_sharing import begin_tasks, is_picklable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -64,6 +65,7 @@ MAX_DRAWN_SPEAKERS = 100_000
 """With more speakers, no replicates are drawn."""
 N_SPLITS = 20
 """Times that speakers are split in halves for cross-fitting."""
+_MAX_DRAW_TASKS = 16
 MAX_LAYOUTS_TOGETHER = 12
 """Layouts that are resampled together; more would take too much memory."""
 MIN_SPLIT_SPEAKERS = 10
@@ -312,11 +314,12 @@ def resample_cells(
     cell_partitions, partition_indices = _cell_partitions(layouts, placed_trials, errors_of_layouts)
     n_speakers = int(speaker.max(initial=-1)) + 1
     weights, halves = draws.weights[:, :n_speakers], draws.halves
-    tables = [_DrawTables(len(weights), cells) for cells in cell_partitions]
+    tables = [_DrawTables(len(weights), cells.shape) for cells in cell_partitions]
     grid_draws: list[list[GridDraws]] = [[] for _ in cell_partitions]
     crossfitted_biases: dict[int, FloatArray] = {}
     original_measures: list[tuple[float, dict[int, GradientTests]]] = []
     batches = list(_batches(cell_partitions, partition_indices))
+    measures = _DrawMeasures(points, options, metrics, edges is not None, has_shifts_of_means_only)
     for number, batch in enumerate(batches, 1):
         curves = ResampledCurves(
             partition.score,
@@ -335,40 +338,24 @@ def resample_cells(
         # strata may have been measured in an earlier batch
         new_partitions = [i for i in batch if i not in crossfitted_biases]
         name = f"bootstrap, part {number} of {len(batches)}" if len(batches) > 1 else "bootstrap"
-        for draw_slice, counts_of_batch in _counts_of_draws(curves, weights, name):
-            counts_by_partition = dict(zip(batch, counts_of_batch, strict=True))
-            drawn_trials = counts_by_partition[0][0]
-            thresholds = points.thresholds(drawn_trials, points.all_score_points)
-            area_thresholds = points.thresholds(drawn_trials, points.area_points)
-            locations: dict[int, list[Mapping[tuple[str, str], FloatArray]]] = {}
-            area_curves: dict[int, list[Curve]] = {}
-            for i in batch:  # strata come before the cells in them
-                locations[i], area_curves[i] = [], []
-                strata_index = cell_partitions[i].strata_index
-                for cell_index, counts in enumerate(counts_by_partition[i]):
-                    locations[i].append(score_locations(counts))
-                    area_curves[i].append(counts.at(area_thresholds))
-                    if i not in new_partitions:
-                        continue
-                    tables[i].begin_cells(draw_slice, cell_index)
-                    curve = counts.at(thresholds)
-                    tables[i].fill_points(points.score_points, curve, points, options)
-                    tables[i].fill_scores(counts, points, options, coarse=edges is not None)
-                    values_by_user = user_metrics(curve, counts, points, metrics)
-                    tables[i].fill({key: metric_values for key, metric_values, _ in values_by_user})
-                    if strata_index is not None:
-                        stratum = cell_index // cell_partitions[i].n_cells_per_stratum
-                        tables[i].fill_shifts(
-                            locations[i][cell_index],
-                            locations[strata_index][stratum],
-                            only_means=has_shifts_of_means_only,
-                        )
-                    counts.forget_curve()  # the curves of many groups are large
-                tables[i].end_chunk(draw_slice)
-                if strata_index is not None and i in new_partitions:
-                    grid_draws[i].append(
-                        GridDraws.from_curves(area_curves[i], area_curves[strata_index])
-                    )
+        slices = _draw_slices(len(weights), curves.default_chunk)
+        # what counts cells is in the curves already
+        shapes = {i: cell_partitions[i].shape for i in batch}
+        drawing_tasks = begin_tasks(
+            _measure_draws,
+            [
+                (curves, weights[draw_slice], shapes, new_partitions, measures)
+                for draw_slice in slices
+            ],
+            work=partition.score.size if is_picklable(metrics) else 0,
+            unit="trials",
+        )
+        with stage(name, len(weights), "draws") as drawing:
+            for draw_slice, measured in zip(slices, drawing_tasks.outputs(), strict=True):
+                for i, (measured_table, measured_grids) in measured.items():
+                    tables[i].put(draw_slice, measured_table)
+                    grid_draws[i] += measured_grids
+                drawing.add(draw_slice.stop - draw_slice.start)
         biases = _crossfitted_biases(curves, halves[:, :n_speakers], points.min_cost_points)
         crossfitted_biases |= dict(zip(batch, biases, strict=True))
     if points.deployed_index is not None:
@@ -430,14 +417,84 @@ def _draws_of_partitions(
     return draws_of_partitions
 
 
-def _counts_of_draws(
-    curves: ResampledCurves, weights: Weights, name: str
-) -> Iterator[tuple[slice, list[list[Counts]]]]:
-    """Yield some replicates at a time, and report the progress."""
-    with stage(name, len(weights), "draws") as drawing:
-        for draw_slice, counts in curves.replicates(weights):
-            yield draw_slice, counts
-            drawing.add(draw_slice.stop - draw_slice.start)
+def _draw_slices(n_draws: int, chunk: int) -> list[slice]:
+    """Return replicates that are measured by one task: some chunks of them."""
+    n_chunks = -(-n_draws // chunk)
+    draws_per_task = chunk * -(-n_chunks // _MAX_DRAW_TASKS)
+    starts = range(0, n_draws, draws_per_task)
+    return [slice(start, min(start + draws_per_task, n_draws)) for start in starts]
+
+
+def _measure_draws(
+    curves: ResampledCurves,
+    weights: Weights,
+    shapes: Mapping[int, _PartitionShape],
+    new_partitions: Sequence[int],
+    measures: _DrawMeasures,
+) -> dict[int, tuple[_DrawTables, list[GridDraws]]]:
+    """Measure the cells of a batch of partitions in some replicates.
+
+    Returns
+    -------
+    dict
+        Of each partition that was not measured before, its table and its rates along the grid.
+    """
+    points, options = measures.points, measures.options
+    tables = {i: _DrawTables(len(weights), shapes[i]) for i in new_partitions}
+    grid_draws: dict[int, list[GridDraws]] = {i: [] for i in new_partitions}
+    for draw_slice, counts_of_batch in curves.replicates(weights):
+        counts_by_partition = dict(zip(shapes, counts_of_batch, strict=True))
+        drawn_trials = counts_by_partition[0][0]
+        thresholds = points.thresholds(drawn_trials, points.all_score_points)
+        area_thresholds = points.thresholds(drawn_trials, points.area_points)
+        locations: dict[int, list[Mapping[tuple[str, str], FloatArray]]] = {}
+        area_curves: dict[int, list[Curve]] = {}
+        for i, shape in shapes.items():  # strata come before the cells in them
+            locations[i], area_curves[i] = [], []
+            for cell_index, counts in enumerate(counts_by_partition[i]):
+                locations[i].append(score_locations(counts))
+                area_curves[i].append(counts.at(area_thresholds))
+                if i not in tables:
+                    continue
+                tables[i].begin_cells(draw_slice, cell_index)
+                curve = counts.at(thresholds)
+                tables[i].fill_points(points.score_points, curve, points, options)
+                tables[i].fill_scores(counts, points, options, coarse=measures.is_coarse)
+                values_by_user = user_metrics(curve, counts, points, measures.metrics)
+                tables[i].fill({key: metric_values for key, metric_values, _ in values_by_user})
+                if shape.strata_index is not None:
+                    stratum = cell_index // shape.n_cells_per_stratum
+                    tables[i].fill_shifts(
+                        locations[i][cell_index],
+                        locations[shape.strata_index][stratum],
+                        only_means=measures.has_shifts_of_means_only,
+                    )
+                counts.forget_curve()  # the curves of many groups are large
+            if i in tables:
+                tables[i].end_chunk(draw_slice)
+                if shape.strata_index is not None:
+                    grid_draws[i].append(
+                        GridDraws.from_curves(area_curves[i], area_curves[shape.strata_index])
+                    )
+    return {i: (table, grid_draws[i]) for i, table in tables.items()}
+
+
+class _DrawMeasures(NamedTuple):
+    """What is measured in each replicate."""
+
+    points: OperatingPoints
+    options: Options
+    metrics: Metrics
+    is_coarse: bool  # whether scores are counted in bins
+    has_shifts_of_means_only: bool
+
+
+class _PartitionShape(NamedTuple):
+    """Numbers of cells."""
+
+    n_cells: int
+    n_cells_per_stratum: int
+    strata_index: int | None  # the partition of the strata that these cells are in
 
 
 class _CellPartition(NamedTuple):
@@ -448,6 +505,11 @@ class _CellPartition(NamedTuple):
     n_cells_per_stratum: int
     speaker_errors: SpeakerErrors
     strata_index: int | None  # the partition of the strata that these cells are in
+
+    @property
+    def shape(self) -> _PartitionShape:
+        """Return its numbers of cells."""
+        return _PartitionShape(self.n_cells, self.n_cells_per_stratum, self.strata_index)
 
 
 def _cell_partitions(
@@ -510,6 +572,13 @@ class _KeyTable:
             self._chunk[key] = np.full((n_draws, self.cell_columns.size), np.nan)
         self._chunk[key][:, cells] = numbers
 
+    def put(self, draw_slice: slice, measured: _KeyTable) -> None:
+        """Put in the numbers of some replicates."""
+        self._chunk = {
+            key: measured.array[:, i, self.cell_columns] for i, key in enumerate(measured.keys)
+        }
+        self.end_chunk(draw_slice)
+
     def end_chunk(self, draw_slice: slice) -> None:
         """Move the numbers of the present chunk to their replicates."""
         new_keys = [key for key in self._chunk if key not in self.keys]
@@ -526,12 +595,10 @@ class _KeyTable:
 class _DrawTables:
     """The metrics of the cells of one partition, filled in by replicates and by cell."""
 
-    def __init__(self, n_draws: int, cell_partition: _CellPartition) -> None:
+    def __init__(self, n_draws: int, shape: _PartitionShape) -> None:
         # the groups of each stratum are followed by a column for all of them
-        self.n_cells_per_stratum = (
-            0 if cell_partition.strata_index is None else cell_partition.n_cells_per_stratum
-        )
-        columns = np.arange(cell_partition.n_cells)
+        self.n_cells_per_stratum = 0 if shape.strata_index is None else shape.n_cells_per_stratum
+        columns = np.arange(shape.n_cells)
         n_columns = columns.size
         if self.n_cells_per_stratum:
             columns += columns // self.n_cells_per_stratum
@@ -550,6 +617,15 @@ class _DrawTables:
         """Store the replicates of the present chunk."""
         for table in (self.values, self.errors, self.trials):
             table.end_chunk(draw_slice)
+
+    def put(self, draw_slice: slice, measured: _DrawTables) -> None:
+        """Put in the replicates that were measured by themselves."""
+        for table, other_table in (
+            (self.values, measured.values),
+            (self.errors, measured.errors),
+            (self.trials, measured.trials),
+        ):
+            table.put(draw_slice, other_table)
 
     def fill(self, values: Mapping[Key, ArrayLike]) -> None:
         """Fill in values of the present cell and chunk."""

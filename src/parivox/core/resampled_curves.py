@@ -261,6 +261,11 @@ class ResampledCurves:
             max((int(block.sum(axis=1).max(initial=1)) for block in self.trials), default=1),
         )
 
+    @property
+    def default_chunk(self) -> int:
+        """Replicates that are counted at once: up to 128, fewer where one replicate is large."""
+        return max(min(_MAX_SUMS // max(*self.cells.shape, 1), _MAX_REPLICATES), 1)
+
     def original(self) -> list[list[Counts]]:
         """Return the counts of each cell of each layout, not resampled, of shape (value,)."""
         weights_of_one = np.ones((1, int(self.pair[1].max(initial=0)) + 1), dtype=np.int64)
@@ -345,8 +350,7 @@ class ResampledCurves:
         ----------
         weights : integer ndarray of shape (replicate, speaker)
         chunk : int, optional
-            Replicates at once; by default up to 128, fewer where one replicate is large. The
-            counts do not depend on it.
+            Replicates at once; by default `default_chunk`. The counts do not depend on it.
 
         Yields
         ------
@@ -360,8 +364,7 @@ class ResampledCurves:
             _narrowest_integer(max_count * max_pair_weight) for max_count in self._max_counts
         )
         cells = self.cells.astype(cells_type, copy=False)
-        default_chunk = min(_MAX_SUMS // max(*self.cells.shape, 1), _MAX_REPLICATES)
-        replicates_per_chunk = chunk or max(default_chunk, 1)
+        replicates_per_chunk = chunk or self.default_chunk
         for start_replicate in range(0, len(weights), replicates_per_chunk):
             end_replicate = min(start_replicate + replicates_per_chunk, len(weights))
             chunk_slice = slice(start_replicate, end_replicate)

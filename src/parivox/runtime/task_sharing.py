@@ -35,7 +35,7 @@ from parivox.runtime.workers import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from parivox.runtime.progress import Progress, Stage
+    from parivox.runtime.progress import Progress
     from parivox.runtime.workers import AnnounceItem
 
 Output = TypeVar("Output")
@@ -96,7 +96,7 @@ def shared_outputs(
     function: Callable[..., Output], tasks: Sequence[tuple[Any, ...]], *, work: int, unit: str
 ) -> list[Output]:
     """Return the output of a function for the arguments of each task; see `begin_tasks`."""
-    return begin_tasks(function, tasks, work=work, unit=unit).outputs()
+    return list(begin_tasks(function, tasks, work=work, unit=unit).outputs())
 
 
 def begin_tasks(
@@ -186,11 +186,8 @@ class BegunTasks(Generic[Output]):
             self.queue = _CallQueue(calls)
             workers.begin(self.queue, self.outcomes, n_workers)
 
-    def outputs(self, progress: Stage | None = None) -> list[Output]:
-        """Do what nobody has begun, and return the output of each task in order.
-
-        `progress` counts tasks.
-        """
+    def outputs(self) -> Iterator[Output]:
+        """Do what nobody has begun, and yield the output of each task in order."""
         if self.workers is not None:
             for call in self.queue:
                 try:
@@ -198,12 +195,8 @@ class BegunTasks(Generic[Output]):
                 except Exception:  # noqa: BLE001 - raised below, unless an earlier task fails, too
                     self.queue.remaining.clear()
             self.workers.finish()
-        outputs = []
         for index in range(len(self.tasks)):
-            outputs.append(self._output(index))
-            if progress is not None:
-                progress.add()
-        return outputs
+            yield self._output(index)
 
     def _output(self, index: int) -> Output:
         """Return the output of a task, which is done here if no process has done it."""

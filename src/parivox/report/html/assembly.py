@@ -245,7 +245,10 @@ def _embedded_figures(drawings: BegunTasks[str]) -> dict[str, list[list[Embedded
     """Return rows of figures by section; a kind of figure for several systems is one row."""
     rows_by_section: dict[str, list[list[EmbeddedFigure]]] = {name: [] for name in SECTIONS}
     with stage("figures", len(drawings.tasks), "figures") as progress:
-        svg_texts = drawings.outputs(progress)
+        svg_texts = []
+        for svg_text in drawings.outputs():
+            svg_texts.append(svg_text)
+            progress.add()
     all_figures = zip((figure for (figure,) in drawings.tasks), svg_texts, strict=True)
     for section, section_figures in groupby(all_figures, key=lambda drawn: drawn[0].section):
         seen_readings: set[str] = set()
