@@ -264,7 +264,8 @@ class ResampledCurves:
     @property
     def default_chunk(self) -> int:
         """Replicates that are counted at once: up to 128, fewer where one replicate is large."""
-        return max(min(_MAX_SUMS // max(*self.cells.shape, 1), _MAX_REPLICATES), 1)
+        n_sums: int = max(*self.cells.shape, 1)
+        return max(min(_MAX_SUMS // n_sums, _MAX_REPLICATES), 1)
 
     def original(self) -> list[list[Counts]]:
         """Return the counts of each cell of each layout, not resampled, of shape (value,)."""

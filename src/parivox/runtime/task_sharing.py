@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 Output = TypeVar("Output")
 
-MIN_SHARED_WORK = {"trials": 100_000, "bytes": 5_000_000, "figures": 12}
+MIN_SHARED_WORK = {"trials": 100_000, "bytes": 5_000_000, "figures": 20}
 """The least work that workers are started for, by its unit: less takes no longer than they take to
 start, which is half a second of a processor each."""
 _BYTES_OF_WORKER = 200e6

@@ -77,7 +77,7 @@ _MAX_SIGNED_ROWS = 90
 _GENDER_ATTRIBUTES = ("gender", "sex")
 _GENDER_CODES = {"f": "female", "m": "male"}
 """What the codes of a gender attribute stand for, for readers who see them in no other context."""
-_FIGURES_PER_GROUPING = 9
+_FIGURES_PER_GROUPING = 7
 """Figures of each grouping of each system, about."""
 _STYLES = ("page.css", "explorer.css")
 _SCRIPTS = ("page.js", "arithmetic.js", "explorer.js")
