@@ -23,6 +23,7 @@ from parivox.auditing.intervals import needs_test_speakers
 from parivox.auditing.measure_rows import does_not_vary
 from parivox.auditing.meta import each_area_measure, each_meta_measure
 from parivox.auditing.result import system_name
+from parivox.auditing.schema import TABLES, TableBuilder
 from parivox.core.intervals import NOTE_NO_TEST_SPEAKER
 from parivox.core.measures import ALL_RATES, base_metric
 from parivox.core.resampling import (
@@ -33,7 +34,8 @@ from parivox.core.resampling import (
 )
 from parivox.errors import ConfigError
 from parivox.facts import caused, caused_cells, fact, joined_facts
-from parivox.runtime.progress import with_progress
+from parivox.runtime.progress import stage
+from parivox.runtime.task_sharing import begin_tasks, is_picklable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
     from parivox.auditing.meta import MetaRows
     from parivox.auditing.operating_points import OperatingPoints
     from parivox.auditing.options import Options
-    from parivox.auditing.schema import Key, TableBuilder
+    from parivox.auditing.schema import Key
     from parivox.auditing.system import GroupingMetrics, System
     from parivox.core.counts import FloatArray
     from parivox.data.trial_set import TrialSet
@@ -116,12 +118,32 @@ def add_comparisons(
             if (key := tuple(first_cells.key_columns.items())) in second_cells_by_key
         ]
         names_in_words = " with ".join(system_name(*name.values()) for name in names_of_both)
-        for cell_pair in with_progress(
-            cell_pairs, names_in_words, "groups", size=lambda cells: len(cells[0].cell_names)
-        ):
-            _compare_cells(
-                rows, {**audit_keys, **cell_pair[0].key_columns}, cell_pair, points_of_both, options
-            )
+        compared_tables = begin_tasks(
+            _compared_rows,
+            [
+                ({**audit_keys, **cell_pair[0].key_columns}, cell_pair, points_of_both, options)
+                for cell_pair in cell_pairs
+            ],
+            work=first.system.trials.n_trials if is_picklable(options) else 0,
+            unit="trials",
+        ).outputs()
+        n_cells = [len(cells.cell_names) for cells, _ in cell_pairs]
+        with stage(names_in_words, sum(n_cells), "groups") as comparing:
+            for n_compared, table in zip(n_cells, compared_tables, strict=True):
+                rows.append(table)
+                comparing.add(n_compared)
+
+
+def _compared_rows(
+    audit_keys: Mapping[str, str],
+    pair: tuple[GroupingMetrics, GroupingMetrics],
+    points: tuple[OperatingPoints, OperatingPoints],
+    options: Options,
+) -> TableBuilder:
+    """Return the rows of every measure of the same cells of two sets."""
+    rows = TableBuilder(TABLES["comparison"])
+    _compare_cells(rows, audit_keys, pair, points, options)
+    return rows
 
 
 def _compare_cells(

@@ -47,6 +47,7 @@ _BYTES_OF_WORKER = 200e6
 _BYTES_OF_WORK = {"trials": 500, "bytes": 10}
 """Memory that a worker takes: by itself, and for its share of the work."""
 _MAX_SECONDS_TO_END = 10.0
+_PICKLING_ERRORS = (pickle.PicklingError, AttributeError, TypeError)
 _OPEN_WORKERS: ContextVar[_SharedWorkers | None] = ContextVar("workers of this run", default=None)
 
 
@@ -123,7 +124,7 @@ def is_picklable(content: Any) -> bool:
     """Return whether workers can be given something: not so a function within a function."""
     try:
         pickle.dumps(content)
-    except (pickle.PicklingError, AttributeError, TypeError):
+    except _PICKLING_ERRORS:
         return False
     return True
 
