@@ -67,6 +67,17 @@ def test_what_fails_in_a_worker_alone_is_done_here():
         assert shared_outputs(fail_in_workers, tasks, **WORK) == [0, 1, 2, 3]
 
 
+def call(function):
+    return function()
+
+
+def test_what_no_worker_can_be_given_is_done_here():
+    with workers_shared(2):
+        tasks = [(lambda n=n: n,) for n in range(4)]
+        assert shared_outputs(call, tasks, **WORK) == [0, 1, 2, 3]
+        assert shared_outputs(refuse_odd, [(0,), (2,)], **WORK) == [0, 2]
+
+
 @pytest.mark.filterwarnings("ignore:number")
 def test_little_work_and_work_within_tasks_stays_here():
     with workers_shared(3):

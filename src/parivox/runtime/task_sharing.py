@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 Output = TypeVar("Output")
 
 MIN_SHARED_WORK = {"trials": 100_000, "bytes": 5_000_000, "figures": 20}
-"""The least work that workers are started for, by its unit: less takes no longer than they take to
-start, which is half a second of a processor each."""
+"""The work that a worker is started for, by its unit: less takes no longer than its start, which is
+half a second of a processor."""
 _BYTES_OF_WORKER = 200e6
 _BYTES_OF_WORK = {"trials": 500, "bytes": 10}
 """Memory that a worker takes: by itself, and for its share of the work."""
@@ -229,9 +229,8 @@ class _SharedWorkers:
     def useful_number(self, number: int, work: int, unit: str) -> int:
         """Return how many of so many workers are worth their start and have room."""
         n_started = 0 if self.pool is None else len(self.pool.workers)
-        if work < MIN_SHARED_WORK[unit] and not (n_started and work):
-            return 0
-        number = min(number, self.max_number)
+        n_worth = work // max(MIN_SHARED_WORK[unit], 1)
+        number = min(number, self.max_number, max(n_worth, n_started if work else 0))
         if self.keeps_to_memory:
             bytes_of_worker = _BYTES_OF_WORKER + _BYTES_OF_WORK.get(unit, 0) * work
             number = min(number, max(int(available_bytes() / bytes_of_worker), n_started))
@@ -265,18 +264,24 @@ class _SharedWorkers:
             self.failure = error
 
     def finish(self) -> None:
-        """Wait for the tasks that workers do; warn if a worker ended, whose task is left."""
+        """Wait for the tasks that workers do; warn if a worker ended, whose task is left.
+
+        Then this process alone does what follows.
+        """
         assert self.thread is not None
         self.thread.join()
         failure, self.thread, self.failure = self.failure, None, None
         if failure is None:
             return
-        if isinstance(failure, WorkerNotStarted) or not isinstance(failure, WorkerLost):
+        is_unfit_task = isinstance(failure, _PICKLING_ERRORS)  # which no worker can be given
+        is_lost = isinstance(failure, WorkerLost) and not isinstance(failure, WorkerNotStarted)
+        if not is_unfit_task and not is_lost:
             raise failure
         self.close()
         self.max_number = 0
-        msg = f"{failure.problem}; its work is repeated by one process"
-        warnings.warn(WorkRepeated(msg), stacklevel=2)
+        if isinstance(failure, WorkerLost):
+            msg = f"{failure.problem}; its work is repeated by one process"
+            warnings.warn(WorkRepeated(msg), stacklevel=2)
 
     def close(self) -> None:
         """End the workers, whatever they do."""
