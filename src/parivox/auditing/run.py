@@ -315,12 +315,16 @@ def _fill_tables(
         work=n_shared_trials,
         unit="trials",
     )
-    # what a worker has measured comes with trials of its own, which are the same
-    all_trials: Sequence[TrialSet | TrialCounts] = inputs.trial_sets
-    measured_systems = [
-        measured._replace(system=replace(measured.system, trials=trials))
-        for measured, trials in zip(measured_systems, all_trials, strict=True)
-    ]
+    if len(developments) > 1:
+        all_trials: Sequence[TrialSet | TrialCounts] = inputs.trial_sets
+        measured_systems = [
+            measured._replace(
+                system=replace(measured.system, trials=trials, development=development)
+            )
+            for measured, trials, development in zip(
+                measured_systems, all_trials, developments, strict=True
+            )
+        ]
     systems = [system for system, _ in measured_systems]
 
     # Systems are compared on the same groups, so all are measured before any row is added.
@@ -370,12 +374,17 @@ def _measured_set(
     """Return one of several systems and lists with its estimates; a single one without.
 
     A single system is estimated grouping by grouping where its rows are made, as many take much
-    room.
+    room. One of several comes without its trials, which would take long to send back.
     """
     with stage(f"measuring {system_name(trials.system, trials.list)}"):
         system = _measure(trials, development, design)
         _check_primary_point(system)
-        return ComparedSet(system, list(metrics_by_grouping(system)) if has_others else [])
+        if not has_others:
+            return ComparedSet(system, [])
+        grouping_metrics = list(metrics_by_grouping(system))
+        return ComparedSet(
+            replace(system, trials=cast("TrialSet", None), development=None), grouping_metrics
+        )
 
 
 def _tables_of_system(
