@@ -10,6 +10,9 @@ Entry points, by what they do:
 * ``workers``: a `~parivox.runtime.workers.Runner` does tasks in this process
   (`~parivox.runtime.workers.CurrentProcess`) or in processes of this machine
   (`~parivox.runtime.workers.Processes`);
+* ``task_sharing``: `~parivox.runtime.task_sharing.workers_shared` opens the workers of a run, and
+  `~parivox.runtime.task_sharing.begin_tasks` has them do independent tasks, as does this process;
+* ``cgroup``: the processors and the memory that the system leaves to this process;
 * ``cluster``: `~parivox.runtime.cluster.Cluster` is the runner on the nodes of a Ray cluster;
 * ``memory``: freed memory is kept for the next array, or handed back to the system.
 
