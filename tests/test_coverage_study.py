@@ -265,7 +265,7 @@ def test_the_study_of_findings_reads_words_that_reports_say(study_module, shift)
     people = {"speaker": [f"s{i}" for i in range(n)], "half": ["f", "m"] * (n // 2)}
     audit = pv.audit(scores, speakers=people, by="half", operating_points="fpr=0.05")
     differs = bool(shift)
-    shares = study_module("findings")._findings(audit)
+    shares = study_module("findings").findings_of(audit)
     assert shares["half"] == shares["and EER"] == differs
     (line,) = [
         line

@@ -11,8 +11,9 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
+from benchmarks.coverage.corpora import voxceleb
 from benchmarks.coverage.heterogeneity import Design, drawn_of, shuffled
-from benchmarks.coverage.real import cluster_errors, threshold, voxceleb, within
+from benchmarks.coverage.real import cluster_errors, threshold, within
 from benchmarks.coverage.records import Row, mean, stream
 
 from parivox.core.cluster_errors import moments

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from benchmarks.coverage import real
+from benchmarks.coverage.corpora import trials_of
 from benchmarks.coverage.mitigation import drawn_material
 from benchmarks.coverage.records import Row, interval_row, mean, stream
 
@@ -79,18 +79,18 @@ def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterato
         name = f"calibration_loss/calibrate/{system}/{speakers}/x {slope:g}"
         if is_wanted(name):
             rng = stream(seed, name)
-            truth, drawn = _calibrated(system, speakers, slope, datasets, rng)
+            truth, drawn = calibrated(system, speakers, slope, datasets, rng)
             labels: Row = {"cell": name, "command": "calibrate", "scores": system}
             labels |= {"speakers": speakers, "slope": slope, "level": LEVEL}
-            yield [labels | row for row in _loss_rows(truth, drawn)]
+            yield [labels | row for row in loss_rows(truth, drawn)]
     for system, speakers in REAL_AUDITS:
         name = f"calibration_loss/audit/{system}/{speakers}/x 1"
         if is_wanted(name):
             rng = stream(seed, name)
-            drawn = np.array([_audited_real(system, speakers, rng) for _ in range(datasets)])
+            drawn = np.array([audited_real(system, speakers, rng) for _ in range(datasets)])
             labels = {"cell": name, "command": "audit", "scores": system}
             labels |= {"speakers": speakers, "slope": 1.0, "level": LEVEL}
-            yield [labels | row for row in _loss_rows(0.0, drawn)]
+            yield [labels | row for row in loss_rows(0.0, drawn)]
     cases = [("audit", case, _audited) for case in CASES]
     cases += [("calibrate", case, _judged) for case in (CASES[0], CASES[-1])]
     for command, case, losses in cases:
@@ -100,11 +100,11 @@ def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterato
             drawn = np.array([losses(case, rng) for _ in range(datasets)])
             labels = {"cell": name, "command": command, "scores": f"d {case.separation:g}"}
             labels |= {"speakers": case.speakers, "slope": case.slope, "level": LEVEL}
-            yield [labels | row for row in _loss_rows(_loss(case), drawn)]
+            yield [labels | row for row in loss_rows(_loss(case), drawn)]
 
 
-def _loss_rows(truth: float, drawn: FloatArray) -> Iterator[Row]:
-    """A row for everyone and one for the first group, of ``[dataset, cell, number]``."""
+def loss_rows(truth: float, drawn: FloatArray) -> Iterator[Row]:
+    """Return a row for everyone and one for the first group, of ``[dataset, cell, number]``."""
     for c, group in enumerate(("everyone", "first group")):
         plain, corrected, low, high = drawn[:, c].T
         row: Row = {"of": group, "true": float(f"{truth:.4g}")}
@@ -113,11 +113,11 @@ def _loss_rows(truth: float, drawn: FloatArray) -> Iterator[Row]:
         yield row | interval_row(truth, low[:, None], high[:, None])
 
 
-def _calibrated(
+def calibrated(
     system: str, speakers: int, slope: float, datasets: int, rng: np.random.Generator
 ) -> tuple[float, FloatArray]:
-    """The loss on all speakers, and what each draw finds: plain, corrected, and its limits."""
-    trials = real.voxceleb(system)
+    """Return the loss on all speakers, and of each draw: plain, corrected, and its limits."""
+    trials = trials_of(system)
     best = isotonic(Counts.from_scores(trials.score, trials.target))
     truth = _cost(slope * best.llr(trials.score), trials.target) - _cost(
         best.llr(trials.score), trials.target
@@ -142,16 +142,18 @@ def _cost(llr: FloatArray, target: NDArray[np.bool_]) -> float:
     return float(cllr(Counts.from_scores(llr, target)))
 
 
-def _audited_real(system: str, speakers: int, rng: np.random.Generator) -> FloatArray:
-    """Of everyone and the first group of some speakers of VoxCeleb1-H."""
-    trials = real.voxceleb(system)
+def audited_real(system: str, speakers: int, rng: np.random.Generator) -> FloatArray:
+    """Return the losses of everyone and the first group, for some real speakers."""
+    trials = trials_of(system)
     best = isotonic(Counts.from_scores(trials.score, trials.target))
     is_chosen = np.zeros(trials.group.size, dtype=np.bool_)
     is_chosen[rng.choice(trials.group.size, size=speakers, replace=False)] = True
     rows = np.flatnonzero(is_chosen[trials.first_speaker] & is_chosen[trials.second_speaker])
     llr, target = best.llr(trials.score[rows]), trials.target[rows]
     ids = np.array([f"s{i}" for i in range(trials.group.size)])
-    scores = _scores(llr, target, ids[trials.first_speaker[rows]], ids[trials.second_speaker[rows]])
+    scores = score_table(
+        llr, target, ids[trials.first_speaker[rows]], ids[trials.second_speaker[rows]]
+    )
     halves = np.where(rng.permutation(speakers) % 2, "a", "b")
     return _losses_of_audit(scores, {"speaker": ids[is_chosen], "half": halves})
 
@@ -196,14 +198,14 @@ def _tables(
     """Scores and speakers, in two groups, of a list of simulated speakers."""
     llr, target, enrol, test = _list(case, rng)
     ids = np.array([f"s{i}" for i in range(case.speakers)])
-    scores = _scores(case.slope * llr, target, ids[enrol], ids[test])
+    scores = score_table(case.slope * llr, target, ids[enrol], ids[test])
     return scores, {"speaker": ids, "half": np.where(np.arange(case.speakers) % 2, "a", "b")}
 
 
-def _scores(
+def score_table(
     llr: FloatArray, target: NDArray[np.bool_], enrol: NDArray[np.str_], test: NDArray[np.str_]
 ) -> dict[str, NDArray[Any]]:
-    """Scores of trials that have recordings of their own."""
+    """Return a table of scores of trials that have recordings of their own."""
     trial_number = np.arange(llr.size).astype(str)
     return {
         "enrol": np.char.add(np.char.add(enrol, "/e"), trial_number),

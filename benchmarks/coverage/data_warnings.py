@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from benchmarks.coverage import real
+from benchmarks.coverage import corpora, real
 from benchmarks.coverage.records import Row, mean, stream
 
 import parivox as pv
@@ -85,7 +85,7 @@ def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterato
 
 def sound_list(system: str, size: int, rng: np.random.Generator) -> dict[str, Any]:
     """Draw a list without a fault, as arguments of an audit."""
-    trials = real.voxceleb(system)
+    trials = corpora.voxceleb(system)
     rows = np.concatenate(
         [
             rng.choice(np.flatnonzero(trials.target == is_target), size // 2, replace=False)

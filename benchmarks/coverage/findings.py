@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from benchmarks.coverage.corpora import trial_table
 from benchmarks.coverage.records import Row, mean, stream
-from benchmarks.measure import demo_data
 
 import parivox as pv
 from parivox.report import findings
@@ -37,16 +37,12 @@ class Design:
     groupings: tuple[str, str, str]
     group: str = ""  # whose speakers alone take part
     shares: tuple[int, ...] = ()  # of the values of the second attribute; none: as they are
+    system: str = "V2"
 
     def read(self) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return trials and speakers with their attributes."""
-        scores, meta = demo_data()
-        people = pl.read_csv(meta, separator="\t").select(
-            speaker="VoxCeleb1 ID", gender="Gender", nationality="Nationality"
-        )
-        trials = pl.read_csv(scores).select(
-            enrol="ref_file", test="com_file", label="lab", score="sc"
-        )
+        table = trial_table(self.system)
+        trials, people = table.trials, table.people
         if self.group:
             gender, nationality = self.group.split("+")
             people = people.filter(gender=gender, nationality=nationality)
@@ -82,21 +78,25 @@ def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterato
     for design, start in lists:
         stop = min(start + AT_ONCE, datasets)
         name = f"{design.name}, lists {start + 1} to {stop}"
-        if not is_wanted(name):
-            continue
-        rng = stream(seed, f"findings/{design.name}/{start}")
-        trials, people = design.read()
-        flags_by_question: dict[str, list[bool]] = {}
-        for _ in range(start, stop):
-            dealt = people.with_columns(speaker=rng.permutation(people["speaker"].to_numpy()))
-            audit = pv.audit(trials, speakers=dealt, by=design.groupings, replicates=REPLICATES)
-            for question, is_said in _findings(audit).items():
-                flags_by_question.setdefault(question, []).append(is_said)
-        labels = {"cell": name, "design": design.name, "speakers": people.height}
-        yield [
-            labels | {"datasets": len(flags), "of": question, "said": sum(flags)}
-            for question, flags in flags_by_question.items()
-        ]
+        if is_wanted(name):
+            rng = stream(seed, f"findings/{design.name}/{start}")
+            rows = finding_rows(design, stop - start, rng)
+            yield [{"cell": name, "design": design.name} | row for row in rows]
+
+
+def finding_rows(design: Design, datasets: int, rng: np.random.Generator) -> list[Row]:
+    """Return in how many lists anything is said, for each part of what audits look at."""
+    trials, people = design.read()
+    flags_by_question: dict[str, list[bool]] = {}
+    for _ in range(datasets):
+        dealt = people.with_columns(speaker=rng.permutation(people["speaker"].to_numpy()))
+        audit = pv.audit(trials, speakers=dealt, by=design.groupings, replicates=REPLICATES)
+        for question, is_said in findings_of(audit).items():
+            flags_by_question.setdefault(question, []).append(is_said)
+    return [
+        {"speakers": people.height, "datasets": len(flags), "of": question, "said": sum(flags)}
+        for question, flags in flags_by_question.items()
+    ]
 
 
 def shares(rows: Sequence[Row]) -> Iterator[Row]:
@@ -111,8 +111,8 @@ def shares(rows: Sequence[Row]) -> Iterator[Row]:
         yield labels | mean(is_said.astype(np.float64), "said")
 
 
-def _findings(audit: Audit) -> dict[str, bool]:
-    """Whether anything is said: by grouping at the first point, then in more and more of all."""
+def findings_of(audit: Audit) -> dict[str, bool]:
+    """Return whether anything is said: by grouping at the first point, then in more of all."""
     all_scopes = list(scopes(audit))
     differs_by_grouping: dict[str, bool] = {}
     verdicts, has_eer_finding, sums = False, False, False

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 from benchmarks.coverage import simulate
-from benchmarks.coverage.real import cluster_errors, voxceleb, within
+from benchmarks.coverage.corpora import voxceleb
+from benchmarks.coverage.real import cluster_errors, within
 from benchmarks.coverage.records import Row, mean, stream
 from benchmarks.coverage.simulate import SPREAD, WEAK, Spread
 

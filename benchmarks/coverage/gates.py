@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from benchmarks.coverage import real
+from benchmarks.coverage.corpora import trials_of
 from benchmarks.coverage.records import Row, mean, stream
 
 from parivox.auditing.pairing import N_DRAWS, encoded_draws
@@ -68,27 +69,36 @@ def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterato
     """Study each case; a row for each condition."""
     for system, times, moved in CASES:
         name = f"gates/{system}/{times:g}{'/moved' if moved else ''}"
-        if not is_wanted(name):
-            continue
-        rng = stream(seed, name)
-        lot = _lot(system)
-        fails = [_fails(lot, times, moved, rng) for _ in range(datasets)]
-        labels: dict[str, Any] = {"cell": name, "system": system, "times": times, "level": LEVEL}
-        labels |= {"moved": moved}
-        labels |= {"speakers": lot.speakers, "groups": GROUPS, "rate": float(f"{lot.rate:.3g}")}
-        yield [
-            labels
-            | {"condition": condition, "datasets": datasets}
-            | mean(
-                np.array([[failures[condition]] for failures in fails], dtype=np.float64), "fails"
-            )
-            for condition in fails[0]
-        ]
+        if is_wanted(name):
+            rng = stream(seed, name)
+            rows = failure_rows(system, real.GROUPS[0], times, moved, datasets, rng)
+            yield [{"cell": name} | row for row in rows]
 
 
-def _lot(system: str) -> Lot:
-    trials = real.voxceleb(system)
-    is_in_group = real.within(trials, real.GROUPS[0])
+def failure_rows(
+    system: str,
+    group: str | None,
+    times: float,
+    moved: float,
+    datasets: int,
+    rng: np.random.Generator,
+) -> list[Row]:
+    """Return how often each condition fails; speakers are of one group, or of all together."""
+    lot = _lot(system, group)
+    fails = [_fails(lot, times, moved, rng) for _ in range(datasets)]
+    labels: dict[str, Any] = {"system": system, "times": times, "level": LEVEL, "moved": moved}
+    labels |= {"speakers": lot.speakers, "groups": GROUPS, "rate": float(f"{lot.rate:.3g}")}
+    return [
+        labels
+        | {"condition": condition, "datasets": datasets}
+        | mean(np.array([[failures[condition]] for failures in fails], dtype=np.float64), "fails")
+        for condition in fails[0]
+    ]
+
+
+def _lot(system: str, group: str | None) -> Lot:
+    trials = trials_of(system)
+    is_in_group = real.within(trials, group)
     threshold = real.threshold(trials, "fpr", FPR, is_in_group)
     target, nontarget = (
         real.cluster_errors(trials, kind, threshold, is_in_group) for kind in ("fnr", "fpr")

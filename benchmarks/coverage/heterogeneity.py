@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from benchmarks.coverage import simulate
+from benchmarks.coverage.corpora import voxceleb
 from benchmarks.coverage.floors import LEVEL, log_spread, rejected
-from benchmarks.coverage.real import cluster_errors, threshold, voxceleb, within
+from benchmarks.coverage.real import cluster_errors, threshold, within
 from benchmarks.coverage.records import Row, mean, stream
 
 from parivox.core.beyond_noise import expect_errors, heterogeneity, welch
@@ -211,7 +212,7 @@ def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterato
             labels |= {"fair": design in FAIR}
             rng = stream(seed, f"heterogeneity/{name}")
             drawn = drawn_of(design, datasets, rng)
-            rows = _rejections(drawn, rng, is_permuted=design.permuted)
+            rows = rejections(drawn, rng, is_permuted=design.permuted)
             yield [labels | row for row in rows]
     for targets, passes in TOGETHER:
         name = f"{targets.name}/both/asked together"
@@ -230,7 +231,7 @@ def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterato
                         rate, drawn = dealt.draw(system, kind, point, datasets, rng)
                         labels = {"cell": name, "design": f"{system}, {dealt.words}", "kind": kind}
                         labels |= {"rate": rate, "fair": not dealt.raised}
-                        yield [labels | row for row in _rejections(drawn, rng)]
+                        yield [labels | row for row in rejections(drawn, rng)]
 
 
 def drawn_of(design: Design, datasets: int, rng: np.random.Generator) -> Iterator[ClusterErrors]:
@@ -249,10 +250,10 @@ def shuffled(dataset: ClusterErrors, rng: np.random.Generator) -> ErrorsBySpeake
     return ErrorsBySpeaker(cell[order], dataset.speaker[order], *counts, dataset.n_cells)
 
 
-def _rejections(
+def rejections(
     drawn: Iterator[ClusterErrors], rng: np.random.Generator, *, is_permuted: bool = False
 ) -> list[Row]:
-    """Share of p values of at most 0.05, by measure."""
+    """Return the share of p values of at most 0.05, by measure."""
     p: dict[str, list[float]] = {"heterogeneity": [], PLAINLY: [], "Gini": [], "tau_log": []}
     for dataset in drawn:
         for measure, p_value in _p_values(dataset, rng, is_permuted=is_permuted).items():

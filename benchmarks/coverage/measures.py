@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
+from benchmarks.coverage.corpora import voxceleb
 from benchmarks.coverage.floors import (
     ERROR_KINDS,
     FAIR,
@@ -15,7 +16,7 @@ from benchmarks.coverage.floors import (
     log_spread,
     rejected,
 )
-from benchmarks.coverage.real import cluster_errors, voxceleb, within
+from benchmarks.coverage.real import cluster_errors, within
 from benchmarks.coverage.records import Row, stream
 
 from parivox.core.beyond_noise import tau_log

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from benchmarks.coverage import real
+from benchmarks.coverage.corpora import trials_of
 from benchmarks.coverage.records import Row, interval_row, mean, stream
 from scipy.special import stdtrit
 
@@ -26,7 +26,7 @@ from parivox.decide.threshold_fitting import RULES, fit_thresholds, threshold_di
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from benchmarks.coverage.real import Trials
+    from benchmarks.coverage.corpora import Trials
     from benchmarks.coverage.simulate import FloatArray, IntArray
 
     from parivox.decide.threshold_aims import ThresholdAim
@@ -53,44 +53,55 @@ LEVEL = 0.95
 
 def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
     """Study each case; a row for each rule and measure."""
-    cost = parse_cost("voxsrc")
     for system, text, shift in CASES:
         name = f"mitigation/{system}/{text}/{shift:g}"
-        if not is_wanted(name):
-            continue
-        trials, rng = real.voxceleb(system), stream(seed, name)
-        aim = None if text == CALIBRATE else parse_aim(text, cost)
-        drawn = [_drawn(trials, aim, shift, rng) for _ in range(datasets)]
-        gains, low, high, true = (np.stack(column) for column in list(zip(*drawn, strict=True))[:4])
-        truth, reach = true.mean(axis=0), stdtrit(FOLDS - 1, 0.5 + LEVEL / 2)
-        errors = np.sqrt(np.mean(((high - low) / 2 / reach) ** 2, axis=0))
-        is_told_apart = np.array([draw[4] for draw in drawn])
-        labels = {"cell": name, "system": system, "aim": text, "shift": shift, "level": LEVEL}
-        labels |= {
-            "speakers": SPEAKERS,
-            "folds": FOLDS,
-            **mean(is_told_apart[:, None], "told_apart"),
-        }
-        yield [
-            labels
-            | {"rule": rule, "measure": measure, "true": float(f"{truth[r, m]:.5g}")}
-            | {"found": float(f"{gains[:, r, m].mean():.5g}")}
-            | {"wide": float(f"{errors[r, m] / gains[:, r, m].std(ddof=1):.3g}")}
-            | {"holds_0": float(np.mean((low[:, r, m] <= 0) & (high[:, r, m] >= 0)))}
-            | interval_row(truth[r, m], low[:, r, m : m + 1], high[:, r, m : m + 1])
-            for r, rule in enumerate(RULES[: gains.shape[1]])
-            for m, measure in enumerate(MEASURES[: gains.shape[2]])
-            if r
-        ]
+        if is_wanted(name):
+            rng = stream(seed, name)
+            rows = gain_rows(system, text, shift, SPEAKERS, datasets, rng)
+            yield [{"cell": name} | row for row in rows]
+
+
+def gain_rows(
+    system: str, text: str, shift: float, speakers: int, datasets: int, rng: np.random.Generator
+) -> Iterator[Row]:
+    """Return what thresholds or calibrators of groups gain, for each rule and measure."""
+    trials = trials_of(system)
+    aim = None if text == CALIBRATE else parse_aim(text, parse_cost("voxsrc"))
+    drawn = [_drawn(trials, aim, shift, speakers, rng) for _ in range(datasets)]
+    gains, low, high, true = (np.stack(column) for column in list(zip(*drawn, strict=True))[:4])
+    truth, reach = true.mean(axis=0), stdtrit(FOLDS - 1, 0.5 + LEVEL / 2)
+    errors = np.sqrt(np.mean(((high - low) / 2 / reach) ** 2, axis=0))
+    is_told_apart = np.array([draw[4] for draw in drawn])
+    labels: Row = {"system": system, "aim": text, "shift": shift, "level": LEVEL}
+    labels |= {
+        "speakers": speakers,
+        "folds": FOLDS,
+        **mean(is_told_apart[:, None], "told_apart"),
+    }
+    for r, rule in enumerate(RULES[: gains.shape[1]]):
+        for m, measure in enumerate(MEASURES[: gains.shape[2]]):
+            if r:
+                yield (
+                    labels
+                    | {"rule": rule, "measure": measure, "true": float(f"{truth[r, m]:.5g}")}
+                    | {"found": float(f"{gains[:, r, m].mean():.5g}")}
+                    | {"wide": float(f"{errors[r, m] / gains[:, r, m].std(ddof=1):.3g}")}
+                    | {"holds_0": float(np.mean((low[:, r, m] <= 0) & (high[:, r, m] >= 0)))}
+                    | interval_row(truth[r, m], low[:, r, m : m + 1], high[:, r, m : m + 1])
+                )
 
 
 def _drawn(
-    trials: Trials, aim: ThresholdAim | None, shift: float, rng: np.random.Generator
+    trials: Trials,
+    aim: ThresholdAim | None,
+    shift: float,
+    speakers: int,
+    rng: np.random.Generator,
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, bool]:
     """What one draw finds, its limits, what it comes to on other speakers, ``[rule, measure]``."""
     n = trials.group.size
-    drawn = np.sort(rng.integers(n, size=SPEAKERS))
-    group = rng.permutation(SPEAKERS) % 2
+    drawn = np.sort(rng.integers(n, size=speakers))
+    group = rng.permutation(speakers) % 2
     fold = deal(group, FOLDS, int(rng.integers(2**31)))
     material = drawn_material(trials, drawn, group, fold, shift)
     everyone = rng.permutation(n) % 2

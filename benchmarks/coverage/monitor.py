@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from benchmarks.coverage import real
+from benchmarks.coverage import corpora, real
 from benchmarks.coverage.records import Row, mean, stream
 from scipy.special import ndtri
 
@@ -164,7 +164,7 @@ def _replayed(replay: Replay, rng: np.random.Generator, streams: int) -> _Alarms
     Where rates vary, the threshold of a group and day is the one at which its FNR is what that of
     the group is at the system's threshold, times the factor of the day.
     """
-    systems = [real.voxceleb(system) for system in ("V2", "L")]
+    systems = [corpora.voxceleb(system) for system in ("V2", "L")]
     trials = systems[0]
     rows = np.flatnonzero(trials.target)
     speaker, n = trials.first_speaker[rows], trials.group.size

@@ -6,15 +6,12 @@ replacement, to see whether their interval holds it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
+from benchmarks.coverage.corpora import Trials, voxceleb
 from benchmarks.coverage.rates import AT_ONCE, LEVELS, batches, collected, wilson
 from benchmarks.coverage.records import Row, interval_row, stream
-from benchmarks.measure import demo_data
 
 from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker, moments
 from parivox.core.intervals import rate_interval
@@ -23,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from benchmarks.coverage.rates import Limits
-    from benchmarks.coverage.simulate import FloatArray, IntArray
     from numpy.typing import NDArray
 
 DATASETS = 4000
@@ -37,47 +33,6 @@ CASES = (
     ("fpr", 0.01, 25),
     ("fpr", 0.01, 100),
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Trials:
-    """Trials of a score file: arrays [trial]; `group` [speaker] is an index of `names`."""
-
-    first_speaker: IntArray
-    second_speaker: IntArray
-    target: NDArray[np.bool_]
-    score: FloatArray
-    group: IntArray
-    names: list[str]
-
-
-@cache
-def voxceleb(system: str = "V2") -> Trials:
-    """Return the trials of VoxCeleb1-H by gender and nationality, with the scores of V2 or L."""
-    scores, meta = demo_data()
-    scores = scores.with_name(scores.name.replace("34v2", f"34{system.lower()}"))
-    people = pl.read_csv(meta, separator="\t").select(
-        pl.col("VoxCeleb1 ID").alias("speaker"),
-        pl.concat_str("Gender", "Nationality", separator="+").alias("group"),
-    )
-    trials = pl.read_csv(scores).select(
-        pl.col("ref_file", "com_file").str.split("/").list.first(),
-        target=pl.col("lab") == 1,
-        score=pl.col("sc").cast(pl.Float64),
-    )
-    used = pl.concat([trials["ref_file"], trials["com_file"]]).unique().sort()
-    order = pl.Enum(used)
-    sides = [trials[side].cast(order).to_physical().to_numpy() for side in ("ref_file", "com_file")]
-    group = pl.DataFrame({"speaker": used}).join(people, on="speaker", maintain_order="left")
-    names, speaker_groups = np.unique(group["group"].to_numpy().astype(str), return_inverse=True)
-    return Trials(
-        np.minimum(*sides).astype(np.int64),
-        np.maximum(*sides).astype(np.int64),
-        trials["target"].to_numpy(),
-        trials["score"].to_numpy(),
-        speaker_groups.astype(np.int64),
-        names.tolist(),
-    )
 
 
 def threshold(trials: Trials, kind: str, rate: float, is_chosen: NDArray[np.bool_]) -> float:

@@ -1,20 +1,22 @@
 """Intervals and findings by four methods for the same lists, in which error rates are equal.
 
-Real speakers of VoxCeleb1-H, with all of their trials by V2 or L, change groups at random: 18
-groups of the sizes of gender by nationality, at the threshold with an FPR of 1 % over all trials.
-The three bootstraps are written here, as the tools or plans that they are named for define them.
+Real speakers, with all of their trials, change groups at random: those of VoxCeleb1-H, by V2 or L,
+in 18 groups of the sizes of gender by nationality; those of speechocean762, by ge2e, in 10 groups.
+The threshold has an FPR of 1 % over all trials. The bootstraps are written here, as the tools or
+plans that they are named for define them; the study `peers` compares them with the tools' own code.
 """
 
 from __future__ import annotations
 
+import time
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from benchmarks.coverage.corpora import ALL_PAIRS, DESIGNED, SYSTEMS, trial_table, trials_of
 from benchmarks.coverage.records import Row, mean, stream
-from benchmarks.measure import demo_data
 from scipy.special import ndtr
 
 import parivox as pv
@@ -33,7 +35,10 @@ DATASETS = 150
 REPLICATES = 2000
 POINT = 0.01
 LEVEL = 0.05
-SYSTEMS = ("V2", "L")
+LISTS = (("V2", DESIGNED), ("L", DESIGNED), ("ge2e", DESIGNED), ("ge2e", ALL_PAIRS))
+"""Systems, and the pairs of recordings that are trials."""
+GROUP_SIZES = {"ge2e": (5, 6, 8, 10, 12, 15, 25, 27, 29, 113)}
+"""Speakers of each group; other systems have the groups of their list."""
 PARIVOX = "Parivox"
 TIMES = 10  # as many lists for it as for a bootstrap, as it takes a tenth of the time
 SIZES = ((5, 15), (25, 29), (88, 127))  # speakers of a group; larger groups are half of the list
@@ -74,50 +79,67 @@ class Answer:
     p: FloatArray  # against all other groups combined; NaN where there is none
 
 
-def read(system: str) -> System:
-    """Read the trials of VoxCeleb1-H with the scores of a system."""
-    scores, meta = demo_data()
-    scores = scores.with_name(scores.name.replace("34v2", f"34{system.lower()}"))
-    trials = pl.read_csv(scores).select(
-        enrol=pl.col("ref_file").str.split("/").list.first(),
-        test=pl.col("com_file").str.split("/").list.first(),
-        target=pl.col("lab") == 1,
-        score=pl.col("sc").cast(pl.Float64),
-    )
-    counts = pv.Counts.from_scores(trials["score"].to_numpy(), trials["target"].to_numpy())
+def read(system: str, pairs: str = DESIGNED) -> System:
+    """Read the trials of a system, and the groups that its speakers are dealt out to."""
+    by_class = _rows_of_table(system) if pairs == DESIGNED else _rows_of_all_pairs(system)
+    trials = trials_of(system, pairs)
+    counts = pv.Counts.from_scores(trials.score, trials.target)
     threshold = float(threshold_at_fpr(counts.curve, POINT))
-    speakers = pl.concat([trials["enrol"], trials["test"]]).unique().sort()
-    order = pl.Enum(speakers)
     by_pair = (
-        trials.with_columns(
-            pl.col("enrol", "test").cast(order).to_physical(),
-            is_error=(pl.col("score") >= threshold) != pl.col("target"),
-        )
+        by_class.with_columns(is_error=(pl.col("score") >= threshold) != pl.col("target"))
         .group_by("target", "enrol", "test", maintain_order=True)
         .agg(errors=pl.col("is_error").sum(), trials=pl.len())
     )
-    pairs = {}
+    pairs_by_kind = {}
     for kind, is_target in (("fnr", True), ("fpr", False)):
         rows = by_pair.filter(pl.col("target") == is_target)
         columns = ("enrol", "test", "errors", "trials")
-        pairs[kind] = Pairs(*(rows[name].cast(pl.Int64).to_numpy() for name in columns))
-    people = pl.read_csv(meta, separator="\t").select(
-        speaker="VoxCeleb1 ID", group=pl.concat_str("Gender", "Nationality", separator="+")
+        pairs_by_kind[kind] = Pairs(*(rows[name].cast(pl.Int64).to_numpy() for name in columns))
+    group, names = trials.group, trials.names
+    if system in GROUP_SIZES:
+        sizes = GROUP_SIZES[system]
+        group, names = np.repeat(np.arange(len(sizes)), sizes), [*map(str, sizes)]
+    return System(pairs_by_kind, group, names)
+
+
+def _rows_of_table(system: str) -> pl.DataFrame:
+    """Return trials with the numbers of both speakers, in the order of their ids."""
+    table = trial_table(system).trials
+    sides = {side: table[side].str.split("/").list.first() for side in ("enrol", "test")}
+    order = pl.Enum(pl.concat([*sides.values()]).unique().sort())
+    return pl.DataFrame({side: speaker.cast(order) for side, speaker in sides.items()}).select(
+        pl.col("enrol", "test").to_physical(), target=table["label"] == 1, score=table["score"]
     )
-    names = pl.DataFrame({"speaker": speakers}).join(people, on="speaker", maintain_order="left")
-    group_names, group = np.unique(names["group"].to_numpy().astype(str), return_inverse=True)
-    return System(pairs, group.astype(np.int64), group_names.tolist())
+
+
+def _rows_of_all_pairs(system: str) -> pl.DataFrame:
+    """Return all pairs of recordings; each of two speakers enrols in half of their trials."""
+    trials = trials_of(system, ALL_PAIRS)
+    first, second = trials.first_speaker, trials.second_speaker
+    is_turned = np.arange(first.size) % 2 == 1
+    return pl.DataFrame(
+        {
+            "enrol": np.where(is_turned, second, first),
+            "test": np.where(is_turned, first, second),
+            "target": trials.target,
+            "score": trials.score,
+        }
+    )
 
 
 def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
-    """Study both systems, each on lists of its own."""
-    for name in SYSTEMS:
-        if not is_wanted(name):
+    """Study each list, with groups of its own."""
+    for name, pairs in LISTS:
+        cell = name if pairs == DESIGNED else f"{name}, {pairs}"
+        if not is_wanted(cell):
             continue
-        system = read(name)
+        system = read(name, pairs)
         true = system.pairs["fnr"].errors.sum() / system.pairs["fnr"].trials.sum()
+        labels: Row = {"cell": cell, "system": name, "corpus": SYSTEMS[name], "pairs": pairs}
+        labels |= {"comparisons": 2 * len(system.names)}
         yield [
-            {"cell": name, "system": name, "method": method}
+            labels
+            | {"method": method}
             | _shares(
                 system, method, float(true), datasets * (TIMES if method == PARIVOX else 1), seed
             )
@@ -130,19 +152,23 @@ def _shares(system: System, method: str, true: float, datasets: int, seed: int) 
     rng, group_rng = stream(seed, f"rivals/{method}"), stream(seed, "rivals")
     sizes = np.bincount(system.group)
     is_covered, is_significant = np.empty((datasets, sizes.size)), np.empty(datasets)
+    seconds = 0.0
     for i in range(datasets):
         group = group_rng.permutation(system.group)
+        start = time.process_time()
         answers = {
             kind: INTERVALS[method](*pairs.within(group), sizes.size, rng)
             for kind, pairs in system.pairs.items()
         }
+        seconds += time.process_time() - start
         fnr = answers["fnr"]
         is_covered[i] = np.where(np.isnan(fnr.high), np.nan, (fnr.low <= true) & (true <= fnr.high))
         p = np.concatenate([answer.p for answer in answers.values()])
         is_significant[i] = np.nanmin(holm(p)) < LEVEL
-    row = {"datasets": datasets} | mean(is_significant, "significant")
+    row = {"datasets": datasets, "cpu": float(f"{seconds / datasets:.3g}")}
+    row |= mean(is_significant, "significant")
     for least, most in SIZES:
-        is_of_size = (least <= sizes) & (sizes <= most)
+        is_of_size = (least <= sizes) & (sizes <= most) & (sizes < sizes.sum() / 4)
         row |= mean(is_covered[:, is_of_size], f"coverage_{least}_{most}")
     return row
 
@@ -190,23 +216,21 @@ def rows(group: IntArray, pairs: Pairs, n_groups: int, rng: np.random.Generator)
     return _from_replicates(drawn_errors, drawn_errors + drawn_correct, errors, trials)
 
 
-def one_side(group: IntArray, pairs: Pairs, n_groups: int, rng: np.random.Generator) -> Answer:
-    """Resample the enrolment speakers of each group with all of their trials there."""
-    return _resample_speakers(group, pairs, n_groups, rng, has_second_layer=False)
+def conditions(group: IntArray, pairs: Pairs, n_groups: int, rng: np.random.Generator) -> Answer:
+    """Resample enrolment speakers, and the trials of each drawn speaker once.
+
+    A speaker who is drawn several times has the same trials each time, as in ConfidenceIntervals.
+    """
+    return _resample_speakers(group, pairs, n_groups, rng, is_drawn_once=True)
 
 
 def two_layers(group: IntArray, pairs: Pairs, n_groups: int, rng: np.random.Generator) -> Answer:
     """Resample enrolment speakers, then trials within each drawn speaker."""
-    return _resample_speakers(group, pairs, n_groups, rng, has_second_layer=True)
+    return _resample_speakers(group, pairs, n_groups, rng, is_drawn_once=False)
 
 
 def _resample_speakers(
-    group: IntArray,
-    pairs: Pairs,
-    n_groups: int,
-    rng: np.random.Generator,
-    *,
-    has_second_layer: bool,
+    group: IntArray, pairs: Pairs, n_groups: int, rng: np.random.Generator, *, is_drawn_once: bool
 ) -> Answer:
     units, unit = np.unique(pairs.enrol, return_inverse=True)
     errors, trials = (_sums(unit, c, units.size) for c in (pairs.errors, pairs.trials))
@@ -218,37 +242,43 @@ def _resample_speakers(
         n = int(is_member.sum())
         weights = rng.multinomial(n, np.full(n, 1 / n), size=REPLICATES)
         drawn_trials[:, cell] = weights @ trials[is_member]
-        if has_second_layer:
-            n_drawn = (weights * trials[is_member]).astype(np.int64)
-            shares = errors[is_member] / trials[is_member]
-            drawn_errors[:, cell] = rng.binomial(n_drawn, shares).sum(axis=1)
+        shares = errors[is_member] / trials[is_member]
+        if is_drawn_once:
+            speaker_errors = weights * rng.binomial(
+                trials[is_member].astype(np.int64), shares, size=weights.shape
+            )
         else:
-            drawn_errors[:, cell] = weights @ errors[is_member]
+            n_drawn = (weights * trials[is_member]).astype(np.int64)
+            speaker_errors = rng.binomial(n_drawn, shares)
+        drawn_errors[:, cell] = speaker_errors.sum(axis=1)
     observed = (_sums(group, column, n_groups) for column in (pairs.errors, pairs.trials))
     return _from_replicates(drawn_errors, drawn_trials, *observed)
+
+
+def errors_by_group(group: IntArray, pairs: Pairs, n_groups: int) -> ErrorsBySpeaker | ErrorsByPair:
+    """Return errors by group and by speaker, or by pair of speakers whoever enrols."""
+    if np.array_equal(pairs.enrol, pairs.test):
+        return ErrorsBySpeaker(group, pairs.enrol, pairs.errors, pairs.trials, n_groups)
+    first, second = np.minimum(pairs.enrol, pairs.test), np.maximum(pairs.enrol, pairs.test)
+    n = int(second.max()) + 1
+    codes, code = np.unique((group * n + first) * n + second, return_inverse=True)
+    cell, pair = np.divmod(codes, n * n)
+    first_of_pair, second_of_pair = np.divmod(pair, n)
+    return ErrorsByPair(
+        cell,
+        first_of_pair,
+        second_of_pair,
+        errors=_sums(code, pairs.errors, codes.size).astype(np.int64),
+        trials=_sums(code, pairs.trials, codes.size).astype(np.int64),
+        n_cells=n_groups,
+    )
 
 
 def parivox(
     group: IntArray, pairs: Pairs, n_groups: int, _rng: np.random.Generator | None = None
 ) -> Answer:
     """Closed-form intervals over speakers and ratios to the other groups, as an audit has them."""
-    errors: Any
-    if np.array_equal(pairs.enrol, pairs.test):
-        errors = ErrorsBySpeaker(group, pairs.enrol, pairs.errors, pairs.trials, n_groups)
-    else:
-        first, second = np.minimum(pairs.enrol, pairs.test), np.maximum(pairs.enrol, pairs.test)
-        n = int(second.max()) + 1
-        codes, code = np.unique((group * n + first) * n + second, return_inverse=True)
-        cell, pair = np.divmod(codes, n * n)
-        first_of_pair, second_of_pair = np.divmod(pair, n)
-        errors = ErrorsByPair(
-            cell,
-            first_of_pair,
-            second_of_pair,
-            errors=_sums(code, pairs.errors, codes.size).astype(np.int64),
-            trials=_sums(code, pairs.trials, codes.size).astype(np.int64),
-            n_cells=n_groups,
-        )
+    errors = errors_by_group(group, pairs, n_groups)
     rates = rate_interval(moments(errors))
     ratios = ratio_interval(rates, rate_interval(moments_of_others(errors)))
     return Answer(rates.low, rates.high, np.asarray(ratios.p))
@@ -256,7 +286,7 @@ def parivox(
 
 INTERVALS: dict[str, Callable[[IntArray, Pairs, int, np.random.Generator], Answer]] = {
     "rows": rows,
-    "speakers, one side": one_side,
+    "conditions": conditions,
     "two layers": two_layers,
     PARIVOX: parivox,
 }

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from benchmarks.coverage import simulate
+from benchmarks.coverage.corpora import voxceleb
 from benchmarks.coverage.heterogeneity import shuffled
-from benchmarks.coverage.real import cluster_errors, threshold, voxceleb, within
+from benchmarks.coverage.real import cluster_errors, threshold, within
 from benchmarks.coverage.records import Row, mean, stream
 
 from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker, moments

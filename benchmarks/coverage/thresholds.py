@@ -12,7 +12,7 @@ from math import log
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from benchmarks.coverage import real, simulate
+from benchmarks.coverage import corpora, real, simulate
 from benchmarks.coverage.curves import BINS, COST, REPLICATES
 from benchmarks.coverage.rates import collected
 from benchmarks.coverage.records import Row, interval_row, stream
@@ -71,7 +71,7 @@ def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterato
 def _designs(speakers: str) -> tuple[Design, IntArray]:
     """Target and nontarget trials in one cell, and the group of each speaker."""
     if speakers == H:
-        trials = real.voxceleb()
+        trials = corpora.voxceleb()
         within = real.within(trials)
         errors_by_metric = [
             real.cluster_errors(trials, kind, 0.0, within) for kind in ("fnr", "fpr")
