@@ -35,12 +35,14 @@ from benchmarks.coverage import (
     mitigation,
     monitor,
     page,
+    peers,
     plans,
     rates,
     ratios,
     real,
     rivals,
     shrinkage,
+    speechocean,
     spoof,
     spread,
     thresholds,
@@ -58,6 +60,7 @@ STUDIES = {
     "ratios": ratios,
     "real": real,
     "rivals": rivals,
+    "peers": peers,
     "floors": floors,
     "measures": measures,
     "heterogeneity": heterogeneity,
@@ -77,6 +80,7 @@ STUDIES = {
     "plans": plans,
     "gate": gates,
     "data_warnings": data_warnings,
+    "speechocean": speechocean,
 }
 SEED = 2026
 QUICK = 4

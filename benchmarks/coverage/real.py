@@ -87,7 +87,7 @@ def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterato
             rng = stream(seed, name)
             entries = group_errors.cell.size * (1 if kind == "fpr" else speakers)
             limits = collected(
-                _limits(drawn(group_errors, speakers, batch, rng))
+                interval_limits(drawn(group_errors, speakers, batch, rng))
                 for batch in batches(datasets, max(entries, AT_ONCE // 50))
             )
             labels = {"cell": name, "kind": kind, "group": group, "speakers": speakers}
@@ -135,7 +135,8 @@ def drawn(
     )
 
 
-def _limits(sample: ErrorsBySpeaker | ErrorsByPair) -> Limits:
+def interval_limits(sample: ErrorsBySpeaker | ErrorsByPair) -> Limits:
+    """Return limits [sample, 1] over speakers at every level, and over trials."""
     group_moments = moments(sample)
     limits: Limits = {}
     for level in LEVELS:

@@ -77,14 +77,15 @@ class Answer:
     low: FloatArray
     high: FloatArray
     p: FloatArray  # against all other groups combined; NaN where there is none
+    sd: FloatArray  # of the rate
 
 
-def read(system: str, pairs: str = DESIGNED) -> System:
-    """Read the trials of a system, and the groups that its speakers are dealt out to."""
+def read(system: str, pairs: str = DESIGNED, point: float = POINT) -> System:
+    """Read errors at the threshold with this FPR, and the groups that speakers are dealt out to."""
     by_class = _rows_of_table(system) if pairs == DESIGNED else _rows_of_all_pairs(system)
     trials = trials_of(system, pairs)
     counts = pv.Counts.from_scores(trials.score, trials.target)
-    threshold = float(threshold_at_fpr(counts.curve, POINT))
+    threshold = float(threshold_at_fpr(counts.curve, point))
     by_pair = (
         by_class.with_columns(is_error=(pl.col("score") >= threshold) != pl.col("target"))
         .group_by("target", "enrol", "test", maintain_order=True)
@@ -173,7 +174,7 @@ def _shares(system: System, method: str, true: float, datasets: int, seed: int) 
     return row
 
 
-def _from_replicates(
+def from_replicates(
     errors: FloatArray, trials: FloatArray, observed: FloatArray, n_trials: FloatArray
 ) -> Answer:
     """Percentile intervals, and p by the standard deviation of the log ratio to the others.
@@ -191,8 +192,9 @@ def _from_replicates(
         low, high = np.nanquantile(rate, (LEVEL / 2, 1 - LEVEL / 2), axis=0)
         sd = np.nanstd(np.where(is_known, log_ratio, np.nan), axis=0, ddof=1)
         p = 2 * ndtr(-np.abs(observed_ratio) / sd)
+        rate_sd = np.nanstd(rate, axis=0, ddof=1)
     has_p = np.isfinite(observed_ratio) & (is_known.mean(axis=0) >= 1 - LEVEL)
-    return Answer(low, high, np.where(has_p, p, np.nan))
+    return Answer(low, high, np.where(has_p, p, np.nan), rate_sd)
 
 
 def _of_others(errors: FloatArray, trials: FloatArray) -> FloatArray:
@@ -213,7 +215,7 @@ def rows(group: IntArray, pairs: Pairs, n_groups: int, rng: np.random.Generator)
     kinds = np.concatenate([errors, trials - errors])
     drawn = rng.multinomial(int(kinds.sum()), kinds / kinds.sum(), size=REPLICATES).astype(float)
     drawn_errors, drawn_correct = drawn[:, :n_groups], drawn[:, n_groups:]
-    return _from_replicates(drawn_errors, drawn_errors + drawn_correct, errors, trials)
+    return from_replicates(drawn_errors, drawn_errors + drawn_correct, errors, trials)
 
 
 def conditions(group: IntArray, pairs: Pairs, n_groups: int, rng: np.random.Generator) -> Answer:
@@ -252,7 +254,7 @@ def _resample_speakers(
             speaker_errors = rng.binomial(n_drawn, shares)
         drawn_errors[:, cell] = speaker_errors.sum(axis=1)
     observed = (_sums(group, column, n_groups) for column in (pairs.errors, pairs.trials))
-    return _from_replicates(drawn_errors, drawn_trials, *observed)
+    return from_replicates(drawn_errors, drawn_trials, *observed)
 
 
 def errors_by_group(group: IntArray, pairs: Pairs, n_groups: int) -> ErrorsBySpeaker | ErrorsByPair:
@@ -281,7 +283,7 @@ def parivox(
     errors = errors_by_group(group, pairs, n_groups)
     rates = rate_interval(moments(errors))
     ratios = ratio_interval(rates, rate_interval(moments_of_others(errors)))
-    return Answer(rates.low, rates.high, np.asarray(ratios.p))
+    return Answer(rates.low, rates.high, np.asarray(ratios.p), rates.se)
 
 
 INTERVALS: dict[str, Callable[[IntArray, Pairs, int, np.random.Generator], Answer]] = {
