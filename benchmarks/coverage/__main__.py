@@ -1,12 +1,13 @@
 """Run the coverage study, keep what it finds in results/, and write its pages of docs/.
 
     python -m benchmarks.coverage [STUDY ...]
-        [--cells [TEXT ...]] [--datasets N] [--seed N] [--quick]
+        [--cells [TEXT ...]] [--datasets N] [--seed N] [--workers N] [--quick]
 
 Without names, lists the studies, with the minutes that their cells took on one core. Cells run on
-all cores. `--cells` runs those whose name holds any of the texts, and without texts lists them;
-what other runs found stays. A run of a study takes 8 minutes at most on two cores; results in
-results/ may come from longer ones (`--datasets`, column `draws`). `page` writes the pages alone.
+all cores, or in `--workers` processes. `--cells` runs those whose name holds any of the texts, and
+without texts lists them; what other runs found stays. A run of a study takes 8 minutes at most on
+two cores; results in results/ may come from longer ones (`--datasets`, column `draws`). `page`
+writes the pages alone.
 `--quick` draws a few data sets of each cell and keeps nothing.
 """
 
@@ -47,6 +48,8 @@ from benchmarks.coverage import (
     spread,
     thresholds,
 )
+from benchmarks.coverage.corpora import MissingCorpusError
+from benchmarks.coverage.peers import MissingToolError
 from benchmarks.coverage.records import keep, read
 
 if TYPE_CHECKING:
@@ -95,6 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--datasets", type=int, help="data sets in each cell")
     parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--workers", type=int, default=os.cpu_count(), help="processes")
     parser.add_argument("--quick", action="store_true", help="a few data sets, nothing is kept")
     options = parser.parse_args(arguments)
     unknown = set(options.studies) - {*STUDIES, "page"}
@@ -119,10 +123,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for cell in _cells(STUDIES[study], n_draws)
             if any(text in cell for text in options.cells)
         ]
-    with ProcessPoolExecutor(os.cpu_count()) as workers:
+    try:
+        _run_cells(runs, options)
+    except (MissingCorpusError, MissingToolError) as error:
+        parser.exit(2, f"error: {error}\n")
+    if not options.quick:
+        page.write()
+    return 0
+
+
+def _run_cells(runs: Sequence[tuple[str, str, int]], options: argparse.Namespace) -> None:
+    """Run cells, keep and print their rows as they come."""
+    with ProcessPoolExecutor(options.workers) as workers:
         running = [workers.submit(_run, *run, options.seed) for run in runs]
         for future in as_completed(running):
-            study, n_draws, rows, seconds = future.result()
+            try:
+                study, n_draws, rows, seconds = future.result()
+            except (MissingCorpusError, MissingToolError):
+                workers.shutdown(cancel_futures=True)
+                raise
             if not options.quick:
                 rows = [row | {"draws": n_draws} for row in rows]
                 cell_order = _cells(STUDIES[study], n_draws)
@@ -130,9 +149,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{study}, {rows[0]['cell']} ({seconds:.0f} s)", flush=True)
             for row in rows:
                 print("   ", page.line(row))
-    if not options.quick:
-        page.write()
-    return 0
 
 
 def _run(study: str, cell: str, n_draws: int, seed: int) -> tuple[str, int, list[Row], float]:

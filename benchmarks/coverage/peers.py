@@ -33,8 +33,8 @@ DATASETS = 60
 SPREADS = {
     ("fairlearn", "V2"): (1, 10),
     ("fairlearn", "ge2e"): (4, 30),
-    ("confidence-intervals", "V2"): (3, 40),
-    ("confidence-intervals", "ge2e"): (20, 100),
+    ("confidence-intervals", "V2"): (2, 30),
+    ("confidence-intervals", "ge2e"): (10, 100),
 }
 """Lists and replicates of each tool and system: as many as take a minute or two."""
 COMPARED = (("V2", "L"), ("ge2e",))

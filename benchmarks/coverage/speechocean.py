@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from benchmarks.coverage.rivals import Pairs
     from benchmarks.coverage.simulate import FloatArray, IntArray
 
-DATASETS = 200
+DATASETS = 50
 """Audits; other cells have some times as many data sets, as they take less time each."""
 SYSTEM = "ge2e"
 POINT = 0.01
@@ -72,12 +72,12 @@ def _cells(datasets: int, seed: int) -> Iterator[tuple[str, Callable[[], list[Ro
             yield (
                 name,
                 lambda pairs=pairs, kind=kind, sizes=sizes, name=name: _rate_rows(
-                    pairs, kind, sizes, 20 * datasets, rng(name)
+                    pairs, kind, sizes, 40 * datasets, rng(name)
                 ),
             )
     yield "audits", lambda: _audit_rows(datasets, rng("audits"))
-    for start in range(0, 2 * datasets, AT_ONCE):
-        stop = min(start + AT_ONCE, 2 * datasets)
+    for start in range(0, datasets, AT_ONCE):
+        stop = min(start + AT_ONCE, datasets)
         name = f"findings/lists {start + 1} to {stop}"
         yield (
             name,
@@ -90,7 +90,7 @@ def _cells(datasets: int, seed: int) -> Iterator[tuple[str, Callable[[], list[Ro
                 yield (
                     name,
                     lambda pairs=pairs, kind=kind, point=point, name=name: _heterogeneity_rows(
-                        pairs, kind, point, 5 * datasets, rng(name)
+                        pairs, kind, point, 10 * datasets, rng(name)
                     ),
                 )
     for times, moved in GATES:
@@ -98,7 +98,7 @@ def _cells(datasets: int, seed: int) -> Iterator[tuple[str, Callable[[], list[Ro
         yield (
             name,
             lambda times=times, moved=moved, name=name: gates.failure_rows(
-                SYSTEM, None, times, moved, 2 * datasets, rng(name)
+                SYSTEM, None, times, moved, 4 * datasets, rng(name)
             ),
         )
     for aim, shift in GAINS:
