@@ -25,7 +25,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := setup
-.PHONY: setup demo demo-audio demo-trials test quick coverage coverage-study language-sample same lint format types docs examples bench check wheel release clean help
+.PHONY: setup demo demo-audio demo-trials test quick coverage coverage-study evidence language-sample same lint format types docs examples bench check wheel release clean help
 
 setup: $(STAMP) ## set up .venv with everything (the default)
 
@@ -77,6 +77,13 @@ coverage: $(STAMP) ## the same, and say which lines no test reaches
 
 coverage-study: $(STAMP) ## how often intervals and floors hold: lists its studies with their minutes; STUDY=ratios runs one, CELLS=NAME some of its cells
 	$(PY) -m benchmarks.coverage $(STUDY) $(if $(CELLS),--cells $(CELLS))
+
+# Tools that studies compare with and nothing else needs, apart from .venv.
+$(BUILD)/peers: | $(STAMP)
+	$(PY) -m pip install --quiet --no-compile --no-deps --target $@ confidence-intervals==0.0.3 spkproof==0.3.0
+
+evidence: $(STAMP) $(BUILD)/peers ## repeat the second corpus and the comparison with other tools, write their pages: MINUTES minutes on two cores
+	PYTHONPATH=$(BUILD)/peers $(PY) -m benchmarks.coverage speechocean rivals peers
 
 language-sample: $(STAMP) ## 100 sentences for editors to judge, drawn by the commit: see CONTRIBUTING.md
 	@$(PY) -m benchmarks.language_sample

@@ -171,6 +171,51 @@ def test_a_quick_run_keeps_nothing(study_module, capsys):
     assert {file: file.read_bytes() for file in records.RESULTS.iterdir()} == before
 
 
+def test_a_corpus_that_is_missing_is_named_with_what_makes_it(
+    study_module, monkeypatch, tmp_path, capsys
+):
+    monkeypatch.setenv("PARIVOX_SPEECHOCEAN", str(tmp_path))
+    with pytest.raises(SystemExit) as ended:
+        study_module("__main__").main(["speechocean", "--quick", "--cells", "gates/2"])
+    assert ended.value.code == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: {tmp_path / 'scores.parquet'}: not found; make it with ")
+    assert "docs/speechocean.md" in error
+
+
+def test_rows_of_the_second_corpus_name_it_and_have_no_ids(study_module):
+    rows = study_module("records").read()["speechocean"]
+    for row in rows:
+        assert row["corpus"] == "speechocean"
+        assert row["datasets"] > 0
+        assert "speaker" not in row
+
+
+def test_groups_drawn_with_replacement_have_the_rate_of_all_speakers(study_module):
+    rivals, speechocean = study_module("rivals"), study_module("speechocean")
+    rng, n = np.random.default_rng(3), 20
+    first, second = np.triu_indices(n, 1)
+    errors = rng.binomial(10, rng.beta(1, 9, first.size))
+    pairs = rivals.Pairs(first, second, errors, np.full(first.size, 10))
+    drawn = speechocean._drawn_errors(pairs, "fpr", 8, 4000, rng)
+    assert drawn.first_speaker.max() == 6
+    assert drawn.second_speaker.max() == 7
+    # a pair of one person, drawn twice, is no trial
+    assert drawn.n_pairs.mean() == pytest.approx(28 * (1 - 1 / n), rel=0.01)
+    rate = drawn.errors.sum() / drawn.trials.sum()
+    assert rate == pytest.approx(errors.sum() / (10 * first.size), rel=0.02)
+
+
+def test_rows_of_peers_are_the_trials_of_pairs_of_speakers(study_module):
+    peers, rivals = study_module("peers"), study_module("rivals")
+    speaker = np.arange(3)
+    pairs = rivals.Pairs(speaker, speaker, np.array([0, 2, 1]), np.array([2, 3, 1]))
+    group, enrol, error = peers._expanded(np.array([0, 0, 1]), pairs)
+    assert group.tolist() == [0, 0, 0, 0, 0, 1]
+    assert enrol.tolist() == [0, 0, 1, 1, 1, 2]
+    assert error.tolist() == [0, 0, 1, 1, 0, 1]
+
+
 def test_rivals_are_compared_with_what_an_audit_reports(study_module):
     rivals, rng, n = study_module("rivals"), np.random.default_rng(3), 60
     is_target = np.arange(n * 40) % 2 == 0
