@@ -104,7 +104,7 @@ def _spread(tool: str, system: str, lists: int, replicates: int, seed: int) -> R
         "corpus": SYSTEMS[system],
         "datasets": lists,
         "replicates": replicates,
-        "cpu": float(f"{seconds * of_thousand / replicates:.3g}"),
+        "cpu": round(seconds * of_thousand / replicates),
         "our_cpu": float(f"{our_seconds * of_thousand / rivals.REPLICATES:.3g}"),
     } | mean(ratios, "sd_ratio")
 

@@ -81,7 +81,10 @@ def _cells(datasets: int, seed: int) -> Iterator[tuple[str, Callable[[], list[Ro
         name = f"findings/lists {start + 1} to {stop}"
         yield (
             name,
-            lambda count=stop - start, name=name: findings.finding_rows(DESIGN, count, rng(name)),
+            lambda count=stop - start, name=name: [
+                {"design": DESIGN.name} | row
+                for row in findings.finding_rows(DESIGN, count, rng(name))
+            ],
         )
     for pairs in PAIRS:
         for kind in ("fnr", "fpr"):
