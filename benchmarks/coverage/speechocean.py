@@ -31,9 +31,12 @@ from parivox.core.ratios import ratio_interval
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from benchmarks.coverage.corpora import Trials
     from benchmarks.coverage.rates import Limits
     from benchmarks.coverage.rivals import Pairs
     from benchmarks.coverage.simulate import FloatArray, IntArray
+
+    from parivox.auditing.result import Audit
 
 DATASETS = 50
 """Audits; other cells have some times as many data sets, as they take less time each."""
@@ -44,6 +47,8 @@ PAIRS = (DESIGNED, ALL_PAIRS)
 RATE_SIZES = {"fnr": (8, 15, 25, 50, 100), "fpr": (15, 25, 50, 100)}
 REFERENCE_SIZE = 100  # speakers of the group that others are compared with
 AUDITED_SIZES = (8, 15, 25, 50, 100)
+PARTS = [f"{size:03}" for size in AUDITED_SIZES for _ in range(size)]
+"""The group of each drawn speaker, named by its size."""
 AT_ONCE = 50
 REPLICATES = 200
 DESIGN = findings.Design("speechocean", ("gender", "band", "gender+band"), system=SYSTEM)
@@ -187,51 +192,66 @@ def _audit_rows(datasets: int, rng: np.random.Generator) -> list[Row]:
         "fnr": float(at_threshold.fnr[0]),
         "fpr": float(at_threshold.fpr[0]),
         "eer": float(pv.eer(counts)),
+        "fnr ratio": 1.0,
+        "fpr ratio": 1.0,
     }
-    point, located = f"threshold={threshold!r}", f"fpr={POINT}"
-    size = sum(AUDITED_SIZES)
-    ids = np.array([f"s{i:03}" for i in range(size)])
-    parts = np.repeat([f"{n:03}" for n in AUDITED_SIZES], AUDITED_SIZES)
+    points = {f"threshold={threshold!r}": "given threshold", f"fpr={POINT}": "threshold set again"}
     limits: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
-    differs = {point: np.empty(datasets), located: np.empty(datasets)}
-    for i in range(datasets):
-        drawn = np.sort(rng.integers(trials.group.size, size=size))
-        nobody = np.zeros(size, dtype=np.int64)
-        material = drawn_material(trials, drawn, nobody, nobody, 0.0)
-        enrol, test = (ids[side] for side in material.speakers)
-        audit = pv.audit(
-            score_table(material.score, material.target, enrol, test),
-            speakers={"speaker": rng.permutation(ids), "part": parts},
-            by="part",
-            operating_points=[point, located],
-            replicates=REPLICATES,
-        )
-        for row in audit.groups.rows():
-            is_located = row["operating_point"] == located
-            if row["metric"] not in truths or (is_located and row["grouping"] != "all"):
-                continue
-            if row["metric"] == "eer" or row["operating_point"] in {point, located}:
-                key = row["group"], row["metric"], POINT_NAMES[is_located]
-                limits.setdefault(key, []).append((row["low"], row["high"]))
-        for row in audit.verdicts.filter(grouping="part").rows():
-            if row["metric"] == "fpr+fnr":
-                differs[row["operating_point"]][i] = row["verdict"] == "differs"
-            elif row["operating_point"] == point and row["group"]:
-                key = row["group"], f"{row['metric']} ratio", POINT_NAMES[False]
-                limits.setdefault(key, []).append((row["low"], row["high"]))
+    differs: dict[str, list[bool]] = {}
+    for _ in range(datasets):
+        audit = _drawn_audit(trials, list(points), rng)
+        for key, ends in _limits_of(audit, points):
+            limits.setdefault(key, []).append(ends)
+        for row in audit.verdicts.filter(grouping="part", metric="fpr+fnr").rows():
+            at = points[row["operating_point"]]
+            differs.setdefault(at, []).append(row["verdict"] == "differs")
     rows = []
     for (group, metric, at), ends in limits.items():
         low, high = np.array(ends, dtype=np.float64).T
-        true = 1.0 if metric.endswith("ratio") else truths[metric]
-        labels: Row = {"group": group, "metric": metric, "at": at, "true": float(f"{true:.4g}")}
-        rows.append(labels | interval_row(true, low[:, None], high[:, None]))
-    for text, is_different in differs.items():
-        labels = {"group": "", "metric": "verdict", "at": POINT_NAMES[text == located]}
-        rows.append(labels | {"datasets": datasets} | mean(is_different, "differs"))
+        labels: Row = {"group": group, "metric": metric, "at": at}
+        labels |= {"true": float(f"{truths[metric]:.4g}")}
+        rows.append(labels | interval_row(truths[metric], low[:, None], high[:, None]))
+    for at, is_different in differs.items():
+        labels = {"group": "", "metric": "verdict", "at": at, "datasets": datasets}
+        rows.append(labels | mean(np.array(is_different, dtype=np.float64), "differs"))
     return rows
 
 
-POINT_NAMES = {False: "given threshold", True: "threshold set again"}
+def _drawn_audit(trials: Trials, points: list[str], rng: np.random.Generator) -> Audit:
+    """Audit groups of drawn speakers, who are compared across groups as well."""
+    size = sum(AUDITED_SIZES)
+    drawn = np.sort(rng.integers(trials.group.size, size=size))
+    nobody = np.zeros(size, dtype=np.int64)
+    material = drawn_material(trials, drawn, nobody, nobody, 0.0)
+    ids = np.array([f"s{i:03}" for i in range(size)])
+    enrol, test = (ids[side] for side in material.speakers)
+    return pv.audit(
+        score_table(material.score, material.target, enrol, test),
+        speakers={"speaker": rng.permutation(ids), "part": PARTS},
+        by="part",
+        operating_points=points,
+        replicates=REPLICATES,
+    )
+
+
+def _limits_of(
+    audit: Audit, points: dict[str, str]
+) -> Iterator[tuple[tuple[str, str, str], tuple[float, float]]]:
+    """Return limits by group, metric and kind of threshold: of groups, and of all trials."""
+    given, again = points
+    rates = {"metric": ["fnr", "fpr"]}
+    chosen = [
+        *audit.groups.filter(grouping="part", operating_point=given, **rates).rows(),
+        *audit.groups.filter(grouping="all", operating_point=[given, again], **rates).rows(),
+        *audit.groups.filter(metric="eer").rows(),
+    ]
+    for row in chosen:
+        if row["group"] in {"all", *PARTS}:
+            at = points.get(row["operating_point"] or given, "")
+            yield (row["group"], row["metric"], at), (row["low"], row["high"])
+    for row in audit.verdicts.filter(grouping="part", operating_point=given, **rates).rows():
+        if row["group"]:
+            yield (row["group"], f"{row['metric']} ratio", points[given]), (row["low"], row["high"])
 
 
 def _heterogeneity_rows(
