@@ -25,7 +25,7 @@ from parivox.core.spread import gini
 from parivox.core.verdict import asked_together, holm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from benchmarks.coverage.simulate import FloatArray, Spread
 
@@ -219,7 +219,8 @@ def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterato
         if is_wanted(name):
             rng = stream(seed, f"heterogeneity/{name}")
             labels = {"cell": name, "design": targets.name, "fair": True}
-            rows = _together(targets, passes, datasets // 2, rng)
+            drawn = (drawn_of(design, datasets // 2, rng) for design in (targets, passes))
+            rows = joint_rows(zip(*drawn, strict=True), rng)
             yield [labels | {"kind": "both", "rate": 0.0} | row for row in rows]
     for system in SYSTEMS:
         for dealt in DEALT:
@@ -290,17 +291,16 @@ def _p_values(
     }
 
 
-def _together(
-    targets: Design, passes: Design, datasets: int, rng: np.random.Generator
+def joint_rows(
+    pairs: Iterable[tuple[ClusterErrors, ClusterErrors]], rng: np.random.Generator
 ) -> list[Row]:
-    """Share of data sets of which something is said, by what is asked of both rates."""
+    """Return the share of data sets of which something is said, by what is asked of both rates."""
     flags_by_question: dict[str, list[bool]] = {
         "which": [],
         "whether": [],
         "both at full": [],
         "both": [],
     }
-    pairs = zip(drawn_of(targets, datasets, rng), drawn_of(passes, datasets, rng), strict=True)
     for pair in pairs:
         of_all = holm([_p_values(dataset, rng)["heterogeneity"] for dataset in pair])
         of_groups = holm(np.concatenate([_of_groups(dataset) for dataset in pair]))
@@ -312,7 +312,7 @@ def _together(
         )
         flags_by_question["both"].append(bool(np.nanmin(joint_p) < LEVEL))
     return [
-        {"asked": question, "datasets": datasets}
+        {"asked": question, "datasets": len(flags)}
         | mean(np.array(flags, dtype=np.float64), "rejected")
         for question, flags in flags_by_question.items()
     ]

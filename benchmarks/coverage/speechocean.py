@@ -15,18 +15,20 @@ from benchmarks.coverage.calibration_loss import (
     audited_real,
     calibrated,
     loss_rows,
-    score_table,
 )
 from benchmarks.coverage.corpora import ALL_PAIRS, DESIGNED, SPEECHOCEAN, trials_of
 from benchmarks.coverage.mitigation import drawn_material
 from benchmarks.coverage.rates import batches, collected
-from benchmarks.coverage.records import Row, interval_row, mean, stream
+from benchmarks.coverage.records import Row, interval_row, stream
+from benchmarks.coverage.thresholds import rates_again
 
 import parivox as pv
+from parivox.auditing.operating_points import parse_point
 from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker, moments
-from parivox.core.intervals import rate_interval
-from parivox.core.rates import threshold_at_fpr
+from parivox.core.intervals import limits, rate_interval
 from parivox.core.ratios import ratio_interval
+from parivox.core.resampled_curves import ResampledCurves, curve_edges
+from parivox.core.resampling import from_replicates, speaker_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from benchmarks.coverage.rivals import Pairs
     from benchmarks.coverage.simulate import FloatArray, IntArray
 
-    from parivox.auditing.result import Audit
+    from parivox.auditing.operating_points import OperatingPoint
 
 DATASETS = 50
 """Audits; other cells have some times as many data sets, as they take less time each."""
@@ -46,9 +48,8 @@ LEVEL = 0.95
 PAIRS = (DESIGNED, ALL_PAIRS)
 RATE_SIZES = {"fnr": (8, 15, 25, 50, 100), "fpr": (15, 25, 50, 100)}
 REFERENCE_SIZE = 100  # speakers of the group that others are compared with
-AUDITED_SIZES = (8, 15, 25, 50, 100)
-PARTS = [f"{size:03}" for size in AUDITED_SIZES for _ in range(size)]
-"""The group of each drawn speaker, named by its size."""
+CURVE_SIZES = (8, 15, 25, 50, 100)
+BINS = 1024
 AT_ONCE = 50
 REPLICATES = 200
 DESIGN = findings.Design("speechocean", ("gender", "band", "gender+band"), system=SYSTEM)
@@ -71,6 +72,14 @@ def _cells(datasets: int, seed: int) -> Iterator[tuple[str, Callable[[], list[Ro
     def rng(name: str) -> np.random.Generator:
         return stream(seed, f"speechocean/{name}")
 
+    yield from _audit_cells(datasets, rng)
+    yield from _decision_cells(datasets, rng)
+
+
+def _audit_cells(
+    datasets: int, rng: Callable[[str], np.random.Generator]
+) -> Iterator[tuple[str, Callable[[], list[Row]]]]:
+    """Name the cells of what audits report."""
     for pairs in PAIRS:
         for kind, sizes in RATE_SIZES.items():
             name = f"rates/{pairs}/{kind}"
@@ -80,7 +89,15 @@ def _cells(datasets: int, seed: int) -> Iterator[tuple[str, Callable[[], list[Ro
                     pairs, kind, sizes, 40 * datasets, rng(name)
                 ),
             )
-    yield "audits", lambda: _audit_rows(datasets, rng("audits"))
+    for size in CURVE_SIZES:
+        name = f"curves/{size}"
+        yield name, lambda size=size, name=name: _curve_rows(size, 8 * datasets, rng(name))
+    for pairs in PAIRS:
+        name = f"verdicts/{pairs}"
+        yield (
+            name,
+            lambda pairs=pairs, name=name: _verdict_rows(pairs, 10 * datasets, rng(name)),
+        )
     for start in range(0, datasets, AT_ONCE):
         stop = min(start + AT_ONCE, datasets)
         name = f"findings/lists {start + 1} to {stop}"
@@ -101,6 +118,12 @@ def _cells(datasets: int, seed: int) -> Iterator[tuple[str, Callable[[], list[Ro
                         pairs, kind, point, 10 * datasets, rng(name)
                     ),
                 )
+
+
+def _decision_cells(
+    datasets: int, rng: Callable[[str], np.random.Generator]
+) -> Iterator[tuple[str, Callable[[], list[Row]]]]:
+    """Name the cells of gates, thresholds and calibration."""
     for times, moved in GATES:
         name = f"gates/{times:g}{'/moved' if moved else ''}"
         yield (
@@ -137,10 +160,10 @@ def _rate_rows(
                 _drawn_errors(tally, kind, n_speakers, batch, rng)
                 for n_speakers in (size, REFERENCE_SIZE)
             )
-            limits = real.interval_limits(group)
+            group_limits = real.interval_limits(group)
             ratio = ratio_interval(rate_interval(moments(group)), rate_interval(moments(reference)))
-            limits["ratio", LEVEL] = ratio.low[:, None], ratio.high[:, None]
-            limits_by_batch.append(limits)
+            group_limits["ratio", LEVEL] = ratio.low[:, None], ratio.high[:, None]
+            limits_by_batch.append(group_limits)
         labels: Row = {"pairs": pairs, "kind": kind, "speakers": size, "true": true}
         rows += [
             labels
@@ -182,76 +205,75 @@ def _by_pair(tally: Pairs, column: str, n: int) -> IntArray:
     return table + table.T
 
 
-def _audit_rows(datasets: int, rng: np.random.Generator) -> list[Row]:
-    """Coverage in audits of drawn groups, and in how many of them a verdict finds a difference."""
+def _curve_rows(size: int, datasets: int, rng: np.random.Generator) -> list[Row]:
+    """Coverage of EER, and of FNR where replicates set the threshold again, of drawn groups."""
     trials = trials_of(SYSTEM)
     counts = pv.Counts.from_scores(trials.score, trials.target)
-    threshold = float(threshold_at_fpr(counts.curve, POINT))
-    at_threshold = counts.at([threshold])
+    point = parse_point(f"fpr={POINT}", [])
     truths = {
-        "fnr": float(at_threshold.fnr[0]),
-        "fpr": float(at_threshold.fpr[0]),
         "eer": float(pv.eer(counts)),
-        "fnr ratio": 1.0,
-        "fpr ratio": 1.0,
+        "fnr": float(counts.at(np.atleast_1d(point.threshold(counts))).fnr[0]),
     }
-    points = {f"threshold={threshold!r}": "given threshold", f"fpr={POINT}": "threshold set again"}
-    limits: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
-    differs: dict[str, list[bool]] = {}
-    for _ in range(datasets):
-        audit = _drawn_audit(trials, list(points), rng)
-        for key, ends in _limits_of(audit, points):
-            limits.setdefault(key, []).append(ends)
-        for row in audit.verdicts.filter(grouping="part", metric="fpr+fnr").rows():
-            at = points[row["operating_point"]]
-            differs.setdefault(at, []).append(row["verdict"] == "differs")
-    rows = []
-    for (group, metric, at), ends in limits.items():
-        low, high = np.array(ends, dtype=np.float64).T
-        labels: Row = {"group": group, "metric": metric, "at": at}
-        labels |= {"true": float(f"{truths[metric]:.4g}")}
-        rows.append(labels | interval_row(truths[metric], low[:, None], high[:, None]))
-    for at, is_different in differs.items():
-        labels = {"group": "", "metric": "verdict", "at": at, "datasets": datasets}
-        rows.append(labels | mean(np.array(is_different, dtype=np.float64), "differs"))
-    return rows
+    ends = np.array([_curve_limits(trials, size, point, rng) for _ in range(datasets)])
+    labels: Row = {"speakers": size, "replicates": REPLICATES}
+    return [
+        labels
+        | {"metric": metric, "true": float(f"{true:.4g}")}
+        | interval_row(true, ends[:, i, :1], ends[:, i, 1:])
+        for i, (metric, true) in enumerate(truths.items())
+    ]
 
 
-def _drawn_audit(trials: Trials, points: list[str], rng: np.random.Generator) -> Audit:
-    """Audit groups of drawn speakers, who are compared across groups as well."""
-    size = sum(AUDITED_SIZES)
+def _curve_limits(
+    trials: Trials, size: int, point: OperatingPoint, rng: np.random.Generator
+) -> FloatArray:
+    """Limits of EER and FNR of one drawn group, [metric, low and high]."""
     drawn = np.sort(rng.integers(trials.group.size, size=size))
     nobody = np.zeros(size, dtype=np.int64)
     material = drawn_material(trials, drawn, nobody, nobody, 0.0)
-    ids = np.array([f"s{i:03}" for i in range(size)])
-    enrol, test = (ids[side] for side in material.speakers)
-    return pv.audit(
-        score_table(material.score, material.target, enrol, test),
-        speakers={"speaker": rng.permutation(ids), "part": PARTS},
-        by="part",
-        operating_points=points,
-        replicates=REPLICATES,
+    counts = pv.Counts.from_scores(material.score, material.target)
+    threshold = float(point.threshold(counts))
+    cells = np.zeros(material.score.size, dtype=np.int64)
+    curves = ResampledCurves(
+        material.score,
+        material.target,
+        *material.speakers,
+        [((cells,), 1)],
+        curve_edges(counts, bins=BINS, thresholds=[threshold]),
     )
+    weights = speaker_weights(nobody, REPLICATES, int(rng.integers(2**31)))
+    eers, rates = [], []
+    for _, ((replicate_counts,),) in curves.replicates(weights):
+        eers.append(pv.eer(replicate_counts))
+        rates.append(rates_again(replicate_counts, [point]))
+    observed = np.array([pv.eer(counts)])
+    interval = from_replicates(observed, np.concatenate(eers)[:, None], size - 1.0)
+    is_error = material.target & (material.score < threshold)
+    errors, n_trials = (
+        np.bincount(material.speakers[0][rows], minlength=size)
+        for rows in (is_error, material.target)
+    )
+    rate = rate_interval(moments(ErrorsBySpeaker(nobody, np.arange(size), errors, n_trials, 1)))
+    low, high = limits(rate.rate, np.concatenate(rates).var(axis=0, ddof=1), rate.df, LEVEL)
+    return np.array([[interval.low[0], interval.high[0]], [low[0], high[0]]])
 
 
-def _limits_of(
-    audit: Audit, points: dict[str, str]
-) -> Iterator[tuple[tuple[str, str, str], tuple[float, float]]]:
-    """Return limits by group, metric and kind of threshold: of groups, and of all trials."""
-    given, again = points
-    rates = {"metric": ["fnr", "fpr"]}
-    chosen = [
-        *audit.groups.filter(grouping="part", operating_point=given, **rates).rows(),
-        *audit.groups.filter(grouping="all", operating_point=[given, again], **rates).rows(),
-        *audit.groups.filter(metric="eer").rows(),
-    ]
-    for row in chosen:
-        if row["group"] in {"all", *PARTS}:
-            at = points.get(row["operating_point"] or given, "")
-            yield (row["group"], row["metric"], at), (row["low"], row["high"])
-    for row in audit.verdicts.filter(grouping="part", operating_point=given, **rates).rows():
-        if row["group"]:
-            yield (row["group"], f"{row['metric']} ratio", points[given]), (row["low"], row["high"])
+def _verdict_rows(pairs: str, datasets: int, rng: np.random.Generator) -> list[Row]:
+    """In how many lists verdicts find a difference, where speakers change groups at random."""
+    system = rivals.read(SYSTEM, pairs)
+    trials = trials_of(SYSTEM, pairs)
+
+    def dealt() -> Iterator[tuple[ErrorsBySpeaker | ErrorsByPair, ErrorsBySpeaker | ErrorsByPair]]:
+        for _ in range(datasets):
+            group = rng.permutation(trials.group)
+            target, nontarget = (
+                rivals.errors_by_group(*tally.within(group), len(trials.names))
+                for tally in (system.pairs["fnr"], system.pairs["fpr"])
+            )
+            yield target, nontarget
+
+    labels: Row = {"pairs": pairs, "kind": "both", "groups": len(trials.names)}
+    return [labels | row for row in heterogeneity.joint_rows(dealt(), rng)]
 
 
 def _heterogeneity_rows(

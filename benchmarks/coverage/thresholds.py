@@ -130,7 +130,9 @@ def _limits(
         curve_edges(Counts.from_scores(score, target), bins=BINS, thresholds=thresholds),
     )
     weights = speaker_weights(groups, REPLICATES, int(rng.integers(2**31)))
-    replicate_rates = [_rates(counts, points) for _, ((counts,),) in curves.replicates(weights)]
+    replicate_rates = [
+        rates_again(counts, points) for _, ((counts,),) in curves.replicates(weights)
+    ]
     rate, df, low, high = (
         np.concatenate([getattr(interval, name) for interval in intervals])
         for name in ("rate", "df", "low", "high")
@@ -152,8 +154,8 @@ def _with_errors(
     return replace(design, errors=errors.astype(np.int64))
 
 
-def _rates(counts: Counts, points: list[OperatingPoint]) -> FloatArray:
-    """The rate of each replicate at the threshold of its own, [replicate, point]."""
+def rates_again(counts: Counts, points: list[OperatingPoint]) -> FloatArray:
+    """Return the rate of each replicate at the threshold of its own, [replicate, point]."""
     n = counts.target.shape[0]
     thresholds = [np.broadcast_to(point.threshold(counts), n) for point in points]
     rates = counts.at(np.stack(thresholds, axis=-1))
