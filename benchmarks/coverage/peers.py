@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from benchmarks.coverage.rivals import Pairs
     from benchmarks.coverage.simulate import FloatArray, IntArray
 
-DATASETS = 60
+DATASETS = 30
 SPREADS = {
-    ("fairlearn", "V2"): (1, 10),
-    ("fairlearn", "ge2e"): (4, 30),
-    ("confidence-intervals", "V2"): (2, 30),
-    ("confidence-intervals", "ge2e"): (10, 100),
+    ("fairlearn", "V2"): (1, 5),
+    ("fairlearn", "ge2e"): (2, 12),
+    ("confidence-intervals", "V2"): (1, 12),
+    ("confidence-intervals", "ge2e"): (4, 50),
 }
-"""Lists and replicates of each tool and system: as many as take a minute or two."""
+"""Lists and replicates of each tool and system: as many as take half a minute."""
 COMPARED = (("V2", "L"), ("ge2e",))
 """Systems whose EERs are compared, each with the next."""
 POPULATION = "m+USA"
