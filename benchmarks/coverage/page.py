@@ -46,12 +46,7 @@ def line(row: Row) -> str:
 def render(template: str, studies: Mapping[str, Sequence[Row]]) -> str:
     """Return a template with figures in place of its queries."""
     # the lists of one design lie in several cells
-    said = [row for row in studies.get("speechocean", []) if "said" in row]
-    rows_by_study = {
-        **studies,
-        "findings": [*findings.shares(studies.get("findings", []))],
-        "speechocean_findings": [*findings.shares(said)],
-    }
+    rows_by_study = {**studies, "findings": [*findings.shares(studies.get("findings", []))]}
     return _QUERY.sub(lambda query: _answer(query[1], rows_by_study), template)
 
 
