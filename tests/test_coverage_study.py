@@ -255,7 +255,7 @@ def test_the_readme_quotes_the_comparison_with_rivals(study_module):
             for row in rows
             if row["method"] == method
             for name in row
-            if name.startswith(column) and not name.endswith("_error")
+            if name.startswith(column) and not name.endswith("_error") and row[name] is not None
         ]
 
     def percent(share):
