@@ -82,7 +82,7 @@ coverage-study: $(STAMP) ## how often intervals and floors hold: lists its studi
 $(BUILD)/peers: | $(STAMP)
 	$(PY) -m pip install --quiet --no-compile --no-deps --target $@ confidence-intervals==0.0.3 spkproof==0.3.0
 
-evidence: $(STAMP) $(BUILD)/peers ## repeat the second corpus and the comparison with other tools, write their pages: MINUTES minutes on two cores
+evidence: $(STAMP) $(BUILD)/peers ## repeat the second corpus and the comparison with other tools, write their pages: about 25 minutes on two cores
 	PYTHONPATH=$(BUILD)/peers $(PY) -m benchmarks.coverage speechocean rivals peers
 
 language-sample: $(STAMP) ## 100 sentences for editors to judge, drawn by the commit: see CONTRIBUTING.md

@@ -219,8 +219,10 @@ def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterato
         if is_wanted(name):
             rng = stream(seed, f"heterogeneity/{name}")
             labels = {"cell": name, "design": targets.name, "fair": True}
-            drawn = (drawn_of(design, datasets // 2, rng) for design in (targets, passes))
-            rows = joint_rows(zip(*drawn, strict=True), rng)
+            target_sets, nontarget_sets = (
+                drawn_of(design, datasets // 2, rng) for design in (targets, passes)
+            )
+            rows = joint_rows(zip(target_sets, nontarget_sets, strict=True), rng)
             yield [labels | {"kind": "both", "rate": 0.0} | row for row in rows]
     for system in SYSTEMS:
         for dealt in DEALT:

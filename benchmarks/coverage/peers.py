@@ -185,8 +185,8 @@ def _compared(systems: tuple[str, ...], datasets: int, rng: np.random.Generator)
             seconds[tool] += time.process_time() - start
             for measure, ends in found.items():
                 limits.setdefault((tool, measure), []).append(ends)
-    for (tool, measure), ends in limits.items():
-        low, high = np.array(ends, dtype=np.float64).T
+    for (tool, measure), drawn_limits in limits.items():
+        low, high = np.array(drawn_limits, dtype=np.float64).T
         labels: Row = {"tool": tool, "system": " and ".join(systems), "measure": measure}
         labels |= {"corpus": SYSTEMS[systems[0]], "speakers": SPEAKERS, "replicates": REPLICATES}
         labels |= {"true": float(f"{truth[measure]:.4g}")}

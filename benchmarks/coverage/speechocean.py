@@ -7,6 +7,7 @@ groups at random. The list is that of docs/speechocean.md, or all pairs of recor
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -83,41 +84,23 @@ def _audit_cells(
     for pairs in PAIRS:
         for kind, sizes in RATE_SIZES.items():
             name = f"rates/{pairs}/{kind}"
-            yield (
-                name,
-                lambda pairs=pairs, kind=kind, sizes=sizes, name=name: _rate_rows(
-                    pairs, kind, sizes, 40 * datasets, rng(name)
-                ),
-            )
+            yield name, partial(_rate_rows, pairs, kind, sizes, 40 * datasets, rng(name))
     for size in CURVE_SIZES:
         name = f"curves/{size}"
-        yield name, lambda size=size, name=name: _curve_rows(size, 8 * datasets, rng(name))
+        yield name, partial(_curve_rows, size, 8 * datasets, rng(name))
     for pairs in PAIRS:
         name = f"verdicts/{pairs}"
-        yield (
-            name,
-            lambda pairs=pairs, name=name: _verdict_rows(pairs, 10 * datasets, rng(name)),
-        )
+        yield name, partial(_verdict_rows, pairs, 10 * datasets, rng(name))
     for start in range(0, datasets, AT_ONCE):
         stop = min(start + AT_ONCE, datasets)
         name = f"findings/lists {start + 1} to {stop}"
-        yield (
-            name,
-            lambda count=stop - start, name=name: [
-                {"design": DESIGN.name} | row
-                for row in findings.finding_rows(DESIGN, count, rng(name))
-            ],
-        )
+        yield name, partial(_finding_rows, stop - start, rng(name))
     for pairs in PAIRS:
         for kind in ("fnr", "fpr"):
             for point in heterogeneity.POINTS:
                 name = f"heterogeneity/{pairs}/{kind}/{point}"
-                yield (
-                    name,
-                    lambda pairs=pairs, kind=kind, point=point, name=name: _heterogeneity_rows(
-                        pairs, kind, point, 10 * datasets, rng(name)
-                    ),
-                )
+                rows = partial(_heterogeneity_rows, pairs, kind, point, 10 * datasets, rng(name))
+                yield name, rows
 
 
 def _decision_cells(
@@ -126,24 +109,13 @@ def _decision_cells(
     """Name the cells of gates, thresholds and calibration."""
     for times, moved in GATES:
         name = f"gates/{times:g}{'/moved' if moved else ''}"
-        yield (
-            name,
-            lambda times=times, moved=moved, name=name: gates.failure_rows(
-                SYSTEM, None, times, moved, 4 * datasets, rng(name)
-            ),
-        )
+        gate_rows = partial(gates.failure_rows, SYSTEM, None, times, moved, 4 * datasets)
+        yield name, partial(gate_rows, rng(name))
     for aim, shift in GAINS:
         name = f"gains/{aim}/{shift:g}"
-        yield (
-            name,
-            lambda aim=aim, shift=shift, name=name: list(
-                mitigation.gain_rows(
-                    SYSTEM, aim, shift, GAIN_SPEAKERS, max(datasets // 2, 2), rng(name)
-                )
-            ),
-        )
-    yield "calibration loss/calibrate", lambda: _calibrate_rows(datasets, rng("calibrate"))
-    yield "calibration loss/audit", lambda: _audited_loss_rows(datasets, rng("loss"))
+        yield name, partial(_gain_rows, aim, shift, max(datasets // 2, 2), rng(name))
+    yield "calibration loss/calibrate", partial(_calibrate_rows, datasets, rng("calibrate"))
+    yield "calibration loss/audit", partial(_audited_loss_rows, datasets, rng("loss"))
 
 
 def _rate_rows(
@@ -184,14 +156,14 @@ def _drawn_errors(
     if kind == "fnr":
         errors, trials = (_by_speaker(tally, column, n) for column in ("errors", "trials"))
         cell, place = np.divmod(np.arange(drawn.size), size)
-        people = drawn.ravel()
-        return ErrorsBySpeaker(cell, place, errors[people], trials[people], samples)
+        speaker = drawn.ravel()
+        return ErrorsBySpeaker(cell, place, errors[speaker], trials[speaker], samples)
     errors, trials = (_by_pair(tally, column, n) for column in ("errors", "trials"))
     first, second = np.triu_indices(size, 1)
     people = drawn[:, first], drawn[:, second]
     cell, pair = np.nonzero(trials[people])
-    people = people[0][cell, pair], people[1][cell, pair]
-    return ErrorsByPair(cell, first[pair], second[pair], errors[people], trials[people], samples)
+    sides = people[0][cell, pair], people[1][cell, pair]
+    return ErrorsByPair(cell, first[pair], second[pair], errors[sides], trials[sides], samples)
 
 
 def _by_speaker(tally: Pairs, column: str, n: int) -> IntArray:
@@ -290,6 +262,15 @@ def _heterogeneity_rows(
     rate = float(f"{tally.errors.sum() / tally.trials.sum():.3g}")
     labels: Row = {"pairs": pairs, "kind": kind, "point": point, "rate": rate}
     return [labels | row for row in heterogeneity.rejections(drawn, rng)]
+
+
+def _finding_rows(datasets: int, rng: np.random.Generator) -> list[Row]:
+    rows = findings.finding_rows(DESIGN, datasets, rng)
+    return [{"design": DESIGN.name} | row for row in rows]
+
+
+def _gain_rows(aim: str, shift: float, datasets: int, rng: np.random.Generator) -> list[Row]:
+    return list(mitigation.gain_rows(SYSTEM, aim, shift, GAIN_SPEAKERS, datasets, rng))
 
 
 def _calibrate_rows(datasets: int, rng: np.random.Generator) -> list[Row]:
