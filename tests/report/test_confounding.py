@@ -113,7 +113,7 @@ def test_of_two_groups_the_harder_is_named_where_that_is_resolved(page):
 def test_chance_is_not_called_a_harder_group(page, material):
     _, people = material
     text = page(people={**people, "team": ["red", "blue"] * 35}, by="team")
-    words = r"the harder group the EER of \w+ is [\d.]+ times that of \w+ \["
+    words = r"the harder group: the EER of \w+ is [\d.]+ times that of \w+ \["
     assert re.search(words, text)
 
 
