@@ -73,8 +73,7 @@ class BiasValue:
         """The first reason that holds for each value."""
         # conditions may have the shape of the reference, with one group
         conditions = self._conditions()
-        holds = [np.broadcast_to(condition, self.value.shape) for condition in conditions.values()]
-        return first_reason(holds, list(conditions))
+        return first_reason(list(conditions.values()), list(conditions), self.value.shape)
 
 
 def smoothed(errors: ArrayLike, trials: ArrayLike, zero: ZeroPolicy = "none") -> FloatArray:

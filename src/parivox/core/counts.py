@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     IntArray: TypeAlias = NDArray[np.int64]
 
 
+# Products of trial numbers below this are exact in int64, doubled and summed; larger ones are
+# computed with floats.
+_MAX_INT64_PRODUCT = 2.0**61
 _N_GRID_CELLS = 1 << 16
 # Scores at a time, so that all intermediate arrays stay in the processor's cache.
 _CHUNK_SIZE = 1 << 16
@@ -404,6 +407,22 @@ class Counts:
             target_mean = np.asarray(target_sum / self.n_target)
             nontarget_mean = np.asarray(nontarget_sum / self.n_nontarget)
         return target_mean, nontarget_mean
+
+    @cached_property
+    def auc(self) -> FloatArray:
+        """The probability that a target trial outscores a nontarget trial; see `separation.auc`."""
+        # targets that score at least each value, values rising
+        wins = self.n_target[..., None] - self.curve.fn[..., :0:-1]
+        wins *= 2
+        wins -= self.target
+        most_pairs = float(self.n_target.max(initial=0)) * float(self.n_nontarget.max(initial=0))
+        if most_pairs >= _MAX_INT64_PRODUCT:
+            wins = wins.astype(np.float64)
+        doubled = (wins * self.nontarget).sum(axis=-1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            areas = doubled / self.n_target / self.n_nontarget / 2
+        has_both_classes = (self.n_target > 0) & (self.n_nontarget > 0)
+        return np.where(has_both_classes, areas, np.nan)[()]
 
     @cached_property
     def curve(self) -> Curve:

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 TrialClass: TypeAlias = Literal["target", "nontarget"]
 
-# Products of trial numbers below this are exact in int64, doubled and summed; larger ones are
-# computed with floats.
-_MAX_INT64_PRODUCT = 2.0**61
 _MAX_SQUARED_SCORE = 1e100
 """Largest score that is squared as it is; 1 over it is the smallest."""
 
@@ -48,19 +45,7 @@ def auc(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatArr
     >>> float(auc([0.9, 0.4, 0.5, 0.1], [1, 1, 0, 0]))
     0.75
     """
-    counts = as_counts(scores, labels)
-    targets, nontargets = counts.n_target, counts.n_nontarget
-    # targets that score at least each value, values rising
-    wins = targets[..., None] - counts.curve.fn[..., :0:-1]
-    wins *= 2
-    wins -= counts.target
-    if float(targets.max(initial=0)) * float(nontargets.max(initial=0)) >= _MAX_INT64_PRODUCT:
-        wins = wins.astype(np.float64)
-    doubled = (wins * counts.nontarget).sum(axis=-1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(
-            (targets > 0) & (nontargets > 0), doubled / targets / nontargets / 2, np.nan
-        )[()]
+    return as_counts(scores, labels).auc
 
 
 @overload

@@ -66,8 +66,8 @@ class MetaValue:
     def reason(self) -> NDArray[np.str_]:
         """Why the value is undefined, infinite or a convention; else empty."""
         conditions = self._conditions()
-        holds = [np.broadcast_to(mask, np.shape(self.value)) for mask in conditions.values()]
-        return first_reason(holds, list(conditions))[()]
+        shape = np.shape(self.value)
+        return first_reason(list(conditions.values()), list(conditions), shape)[()]
 
     def _witness(self, extreme: Literal["low_value", "high_value"]) -> IntArray:
         if self._groups is None or not self._has_witnesses:
@@ -79,9 +79,13 @@ class MetaValue:
 
 
 def first_reason(
-    holds: Sequence[NDArray[np.bool_]], reasons: Sequence[NDArray[np.str_] | str]
+    holds: Sequence[NDArray[np.bool_]],
+    reasons: Sequence[NDArray[np.str_] | str],
+    shape: tuple[int, ...] | None = None,
 ) -> NDArray[np.str_]:
     """Return the first reason that holds for each value, else empty.
+
+    The conditions broadcast to `shape`, by default to one another.
 
     Examples
     --------
@@ -89,7 +93,7 @@ def first_reason(
     ['one', 'other']
     """
     # from the last reason to the first, which overwrites the others
-    first_reasons = np.zeros(np.broadcast(*holds).shape, dtype="<U1")
+    first_reasons = np.zeros(np.broadcast(*holds).shape if shape is None else shape, dtype="<U1")
     for condition, reason in zip(reversed(holds), reversed(reasons), strict=True):
         if condition.any():
             first_reasons = np.where(condition, reason, first_reasons)

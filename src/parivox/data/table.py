@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _POLARS_TYPES = {"str": pl.String, "int": pl.Int64, "bool": pl.Boolean}
 _MAX_ROWS_SHOWN = 20
+_MAX_ROWS_AT_ONCE = 50_000
+"""Rows of a table of which all columns are written as JSON at once."""
 _MAX_HEADER_BYTES = 1 << 16  # of a header
 _FORMULA = r"^[=+\-@\t\r\n]"
 _INNER_FORMULA = r"(?s)(.[;\t\r\n]\"*)([=+\-@])"
@@ -332,10 +334,13 @@ class Table:
 
     def json_pieces(self) -> Iterator[str]:
         """What `to_json` gives, a column at a time."""
-        opening = "{"
+        opening, texts_of_numbers = "{", pl.DataFrame()
+        if self._frame.height <= _MAX_ROWS_AT_ONCE:  # all columns at once take little memory
+            texts_of_numbers = self._frame.select(_joined_numbers(pl.col(pl.Float64, pl.Int64)))
         for column in self._frame:
             yield f"{opening}{_json(column.name)}: ["
-            yield _json_cells(column)
+            is_joined = column.name in texts_of_numbers.columns
+            yield _json_cells(column, texts_of_numbers[column.name].item() if is_joined else None)
             yield "]"
             opening = ", "
         yield "}" if self._frame.width else "{}"
@@ -499,15 +504,20 @@ def _spreadsheet_safe(names: Sequence[str]) -> pl.Expr:
     ).name.keep()
 
 
-def _json_cells(column: pl.Series) -> str:
-    """A column as JSON has it, without brackets."""
+def _joined_numbers(columns: pl.Expr) -> pl.Expr:
+    """Numbers as JSON has them but for infinities; Polars writes them faster than Python."""
+    return columns.cast(pl.String).fill_null("null").str.join(", ")
+
+
+def _json_cells(column: pl.Series, numbers: str | None) -> str:
+    """A column as JSON has it, without brackets; of numbers that are joined, or are to be."""
     if column.dtype not in {pl.Float64, pl.Int64}:
         values = column.to_list()
         texts = {value: _json(value) for value in set(values)}  # few, of which each stands often
         return ", ".join(map(texts.__getitem__, values))
-    # Polars writes numbers many times faster than Python
-    numbers = column.cast(pl.String).fill_null("null").str.join(", ").item()
-    return re.sub("-?inf", r'"\g<0>"', numbers)
+    if numbers is None:
+        numbers = str(column.to_frame().select(_joined_numbers(pl.col(column.name))).item())
+    return re.sub("-?inf", r'"\g<0>"', numbers) if "inf" in numbers else numbers
 
 
 def _json(value: object) -> str:

@@ -273,11 +273,14 @@ def id_warnings(ids: pl.Series, *, quotes_ids: bool = True) -> list[DataWarning]
         if len(matching):
             note = fact("ids", ids=matching.head(2).to_list()) if quotes_ids else _UNQUOTED_IDS
             warnings.append(DataWarning(code, len(matching), note))
+    lines = "".join(("\n", ids.str.join("\n").item() or "", "\n"))  # quickly searched as one text
     changes = {
-        "ids_alike_but_for_case": ids.str.to_lowercase(),
-        "ids_alike_but_for_slashes": _without_slashes(ids),
+        "ids_alike_but_for_case": ids.str.to_lowercase() if lines.lower() != lines else None,
+        "ids_alike_but_for_slashes": _without_slashes(ids, lines),
         "ids_alike_but_for_endings": _without_ending(ids),
-        "ids_with_similar_characters": _without_similar_characters(ids),
+        "ids_with_similar_characters": (
+            None if lines.isascii() else _without_similar_characters(ids)
+        ),
     }
     for code, changed in changes.items():
         if changed is None:
@@ -294,10 +297,9 @@ def id_warnings(ids: pl.Series, *, quotes_ids: bool = True) -> list[DataWarning]
     return warnings
 
 
-def _without_slashes(ids: pl.Series) -> pl.Series | None:
-    has_doubled = (ids.str.contains(separator, literal=True).any() for separator in ("//", "\\"))
-    has_leading = (ids.str.starts_with(separator).any() for separator in ("/", "./"))
-    if not any((*has_doubled, *has_leading)):
+def _without_slashes(ids: pl.Series, lines: str) -> pl.Series | None:
+    """Without slashes that change no path; None where no line of `lines`, the ids, has any."""
+    if not any(sign in lines for sign in ("//", "\\", "\n/", "\n./")):
         return None
     separator = ids.str.replace_all(r"[/\\]+", "/")
     return separator.str.replace(r"^(\./|/)", "")
