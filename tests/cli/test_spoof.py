@@ -148,7 +148,7 @@ def test_compare_pairs_spoof_accepts_of_the_same_trials(parivox, spoofed):
     assert {"not_compared", "attacks"}.isdisjoint(comparison)
     done = parivox("compare", "old", "new", cwd=spoofed)
     text = " ".join(done.stdout.split())
-    assert "spoof accepts, all trials: " in text
+    assert "spoof accepts over all trials from " in text
     assert "Holm over groups and all three error types" in text
     done = parivox("compare", "old", "bona", cwd=spoofed)
     text = " ".join(done.stdout.split())
