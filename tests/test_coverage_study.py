@@ -56,6 +56,8 @@ def test_a_figure_of_a_page_is_the_range_of_the_rows_that_meet_its_conditions(st
         '<<s coverage "design=a b">>': ".00004 to .941",
         '<<s coverage "design!=a b">>': "1.000 ± 0",
         "<<max s coverage level=0.95|0.9>>": "1.000",
+        '<<percent s coverage "design=a b">>': "0.004 to 94.1 %",
+        "<<percent s coverage design=c level=0.95>>": "100 %",
         "<<s coverage design=d>>": page.NO_FIGURE,
     }.items():
         assert page.render(query, {"s": rows}) == figure

@@ -2,8 +2,8 @@
 
 A file of pages/ is the page of that name with a query in the place of each figure:
 ``<<study column label=value>>`` is the range of a column over the rows with that label.
-``label=a|b`` is either value, ``label!=value`` any other, quotes hold what has blanks, and ``max``
-in front gives the highest figure alone.
+``label=a|b`` is either value, ``label!=value`` any other, quotes hold what has blanks. In front,
+``max`` gives the highest figure alone, and ``percent`` gives shares in percent.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ TEMPLATES = {
 ABOUT = "about"
 NO_FIGURE = "not yet run"
 _QUERY = re.compile(r"<<(.+?)>>")
+_MANNERS = ("max", "percent")
 _CONDITION = re.compile(r"(\w+?)(!?=)(.*)")
 
 
@@ -60,14 +61,16 @@ def _answer(query: str, rows_by_study: Mapping[str, Sequence[Row]]) -> str:
                 runs.setdefault(packages, set()).add(run)
         lines = (f"- Python {name}: {'; '.join(sorted(run))}" for name, run in sorted(runs.items()))
         return "\n".join(lines) or NO_FIGURE
-    is_max = query.startswith("max ")
-    study, column, *conditions = shlex.split(query.removeprefix("max "))
+    manner, _, rest = query.partition(" ")
+    study, column, *conditions = shlex.split(rest if manner in _MANNERS else query)
     rows = [
         row
         for row in rows_by_study.get(study, [])
         if row.get(column) is not None and all(_meets(row, text) for text in conditions)
     ]
-    return _figures(rows, column, is_max=is_max)
+    if manner == "percent":
+        return _percentages(rows, column)
+    return _figures(rows, column, is_max=manner == "max")
 
 
 def _meets(row: Row, condition: str) -> bool:
@@ -93,6 +96,15 @@ def _figures(rows: Sequence[Row], column: str, *, is_max: bool) -> str:
     if len(rows) == 1 and error is not None:
         return f"{low} ± {_text(error)}"
     return low if low == high else f"{low} to {high}"
+
+
+def _percentages(rows: Sequence[Row], column: str) -> str:
+    """Return `93.5 to 100 %`."""
+    if not rows:
+        return NO_FIGURE
+    shares = [row[column] for row in rows]
+    low, high = (f"{100 * share:.3g}" for share in (min(shares), max(shares)))
+    return f"{low if low == high else f'{low} to {high}'} %"
 
 
 def _text(figure: float) -> str:

@@ -723,7 +723,7 @@ class AuditCommand(CommandOptions):
     fail_on: tuple[str, ...] = option(
         OUTPUT_SECTION,
         "findings that set exit code 1: `not-met` or `inconclusive` for limits, `worse` for "
-        "groups; separate several by commas. For more conditions, use a [gate](gate.md)",
+        "groups; separate several with commas. For more conditions, use a [gate](gate.md)",
         Texts,
         (),
         metavar="FINDINGS",
@@ -810,7 +810,7 @@ class ReportCommand(CommandOptions):
         OUTPUT_SECTION,
         "write only this table, as Markdown or LaTeX: `rates` (both error rates of each group, "
         "systems side by side), `groups` (each group of one system with counts, ratio and "
-        "adjusted p), `measures`, `crosstabs` or `thresholds`; separate several by commas",
+        "adjusted p), `measures`, `crosstabs` or `thresholds`; separate several with commas",
         Text,
         metavar="NAMES",
     )
@@ -822,7 +822,7 @@ class ReportCommand(CommandOptions):
     )
     formats: str | None = option(
         OUTPUT_SECTION,
-        "formats of the figures: `svg` (default), `png` or `pdf`; separate several by commas",
+        "formats of the figures: `svg` (default), `png` or `pdf`; separate several with commas",
         Text,
         metavar="KINDS",
     )

@@ -517,9 +517,9 @@ def _verdict_definitions(options: Options) -> dict[str, object]:
             ),
             "all_groups": (
                 "in verdicts, the row of the system has the p of the heterogeneity test (with two "
-                "groups, the p of their ratio) and p_holm for both error types. No adjusted p is "
-                "below twice the smallest p, as one test asks whether groups differ and other "
-                "tests ask which groups differ"
+                "groups, the p of their ratio) and p_holm for both error types. Each adjusted p is "
+                "at least twice the smallest p, because two questions are tested: whether groups "
+                "differ, and which groups differ"
             ),
             "confirmatory": (
                 "verdicts for the primary grouping at the primary operating point, under the first "

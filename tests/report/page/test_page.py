@@ -121,7 +121,7 @@ def test_one_group_and_two_hundred_make_a_page(odd, read, n):
 def test_without_nontarget_trials_the_page_says_what_is_missing(odd, read):
     text = read(html_report(odd(["f", "m"], nontarget=False))).text
     assert "No FPR: no nontarget trials" in text
-    assert "False accepts (FPR) inconclusive, no nontarget trials: f, m." in text
+    assert "False accepts (FPR) inconclusive (no nontarget trials): f, m." in text
     assert "False accepts (FPR), fewer than" not in text
     assert "False accepts (FPR) no nontarget trials" in text
     assert "¹ no nontarget trials." in text.partition("Operating points: common thresholds")[2]

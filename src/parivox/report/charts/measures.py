@@ -452,7 +452,7 @@ def accuracy(scope: ChartScope, theme: Theme) -> Drawing:
         ]
     return Drawing(
         theme.styled(vl.side_by_side(panels, 16)),
-        f"Accuracy and equality of systems: {shortened(scope.grouping)} at "
+        f"Accuracy of systems and equality of groups: {shortened(scope.grouping)} at "
         f"{shortened(scope.operating_point)}",
         full_sentence("horizontal_pooled_rate"),
         full_sentence("accuracy_axes", marks=_marks_text(scope, has_left_out=has_left_out)),

@@ -163,7 +163,7 @@ def _inconclusive_groups(verdicts: Verdicts) -> Iterator[str]:
                 by_reason.setdefault(reason, []).append(group)
         for reason, groups in by_reason.items():
             names = ", ".join(shortened_names(groups, most=12))
-            yield f"{words} ({metric.upper()}) inconclusive, {reason}: {names}"
+            yield f"{words} ({metric.upper()}) inconclusive ({reason}): {names}"
 
 
 def _inconclusive_reasons(verdicts: Verdicts) -> list[str]:
