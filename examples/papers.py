@@ -54,7 +54,8 @@ def tally(reproductions: Reproductions) -> Iterator[str]:
         )
         kinds = (HOLDS, False), (HOLDS, True), (FAILS, False), (OPEN, False)
         counts = " | ".join(str(verdicts[kind]) for kind in kinds)
-        yield f"| {paper.name}: {paper.title} | {verdicts.total()} | {counts} |"
+        link = f"[{paper.name}](references.md#paper-{paper.name})"
+        yield f"| {link} | {verdicts.total()} | {counts} |"
 
 
 def in_order(reproductions: Reproductions) -> list[Row]:
