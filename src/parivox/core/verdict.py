@@ -214,7 +214,7 @@ def meets_limit(low: ArrayLike, high: ArrayLike, limit: ArrayLike) -> NDArray[np
 
     ``met`` if the whole interval lies at or below the limit, the largest rate that is allowed,
     ``not_met`` if it lies above, ``inconclusive`` if the limit is inside or there is no interval.
-    Shapes broadcast. docs/methods/verdicts.md#limits.
+    Shapes broadcast. docs/uncertainty.md#limits-and-people.
 
     Examples
     --------

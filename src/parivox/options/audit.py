@@ -466,7 +466,7 @@ class AuditOptions(ReadOptions):
         high=1e6,
         expected="a ratio above 1, for example 1.25",
     )
-    # docs/methods/verdicts.md#limits
+    # docs/uncertainty.md#limits-and-people
     limit: tuple[str, ...] = option(
         UNCERTAINTY_SECTION,
         "[maximum allowed rate](uncertainty.md#limits-and-people), such as `fnr=5%`, `fpr=0.001` "
