@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 from parivox.errors import DataError
-from parivox.runtime import cgroup
+from parivox.runtime import cgroup, task_sharing
 from parivox.runtime.progress import report_progress_to, stage
 from parivox.runtime.task_sharing import (
     MIN_SHARED_WORK,
@@ -67,6 +67,16 @@ def test_what_fails_in_a_worker_alone_is_done_here():
         assert shared_outputs(fail_in_workers, tasks, **WORK) == [0, 1, 2, 3]
 
 
+def refuse_to_load():
+    msg = "cannot be loaded"
+    raise DataError(msg)
+
+
+def test_what_cannot_be_loaded_ends_no_run_that_does_not_need_it():
+    with workers_shared(2, [refuse_to_load]):
+        assert shared_outputs(refuse_odd, [(0,), (2,)], **WORK) == [0, 2]
+
+
 def call(function):
     return function()
 
@@ -87,6 +97,17 @@ def test_little_work_and_work_within_tasks_stays_here():
         nested = shared_outputs(number_and_process, [(n,) for n in range(3)], **WORK)
         assert {process for _, process in nested} == {os.getpid()}
         assert [n for n, _ in begun.outputs()] == [0, 1, 2]
+
+
+@pytest.mark.filterwarnings("ignore:number")
+@pytest.mark.parametrize(("available", "is_shared"), [(math.inf, True), (0, False)])
+def test_workers_have_room_or_nobody_knows_how_much_there_is(available, is_shared, monkeypatch):
+    monkeypatch.setattr(task_sharing, "available_bytes", lambda: available)
+    monkeypatch.setattr(task_sharing, "processor_count", lambda: 2)
+    with workers_shared(None):
+        begun = begin_tasks(number_and_process, [(n,) for n in range(2)], **WORK)
+        assert (begun.workers is not None) == is_shared
+        assert [n for n, _ in begun.outputs()] == [0, 1]
 
 
 def test_processors_and_memory_of_a_container(tmp_path, monkeypatch):

@@ -233,7 +233,8 @@ class _SharedWorkers:
         number = min(number, self.max_number, max(n_worth, n_started if work else 0))
         if self.keeps_to_memory:
             bytes_of_worker = _BYTES_OF_WORKER + _BYTES_OF_WORK.get(unit, 0) * work
-            number = min(number, max(int(available_bytes() / bytes_of_worker), n_started))
+            # whole only once it is finite: the memory may be unknown
+            number = int(min(number, max(available_bytes() / bytes_of_worker, n_started)))
         return number
 
     def start(self, number: int) -> None:
@@ -301,7 +302,9 @@ def _task_function(
     """Return what does a task in a worker, which has loaded what it needs."""
     gc.set_threshold(200_000)  # rows by the thousand, but hardly a cycle: as in a command
     for load in prepare:
-        load()
+        # what cannot be loaded is told where it is needed, by the process that needs it
+        with contextlib.suppress(Exception):
+            load()
     return _outcome
 
 
