@@ -93,6 +93,12 @@ def test_json_holds_every_number_and_text_as_it_is(cells):
     assert all(not isinstance(cell, str) or cell in {"inf", "-inf"} for cell in read["value"])
 
 
+@pytest.mark.parametrize("n_rows", [1, 50_001])
+def test_json_has_columns_whose_names_are_patterns_to_polars(n_rows):
+    table = Table.of({"^a$": [1.5] * n_rows, "*": [2] * n_rows}, {"^a$": "float", "*": "int"})
+    assert json.loads(table.to_json()) == {"^a$": [1.5] * n_rows, "*": [2] * n_rows}
+
+
 def test_into_other_libraries(table, optional):
     assert pl.DataFrame(table).equals(table.to_polars())
     assert optional("pyarrow").table(table).num_rows == 3

@@ -516,7 +516,7 @@ def _json_cells(column: pl.Series, numbers: str | None) -> str:
         texts = {value: _json(value) for value in set(values)}  # few, of which each stands often
         return ", ".join(map(texts.__getitem__, values))
     if numbers is None:
-        numbers = str(column.to_frame().select(_joined_numbers(pl.col(column.name))).item())
+        numbers = str(column.to_frame().select(_joined_numbers(pl.all())).item())
     return re.sub("-?inf", r'"\g<0>"', numbers) if "inf" in numbers else numbers
 
 
