@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -412,3 +414,14 @@ def test_area_under_fdr_at_the_edges():
 def test_alpha_is_a_weight(alpha):
     with pytest.raises(ConfigError, match="between 0 and 1"):
         fdr([0.1, 0.2], [0.1, 0.2], alpha=alpha)
+
+
+@pytest.mark.parametrize(
+    "measured",
+    [gini([0.0, 0.0]), eo_diff([0.1, 0.2], [0.3, 0.4]), au_fdr([1.0], [0.1])],
+    ids=["one rate", "two rates", "no groups"],
+)
+def test_a_value_can_be_sent_to_another_process(measured):
+    received = pickle.loads(pickle.dumps(measured))
+    for name in ("value", "low", "high", "groups", "reason"):
+        np.testing.assert_array_equal(getattr(received, name), getattr(measured, name))

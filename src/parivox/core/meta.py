@@ -22,6 +22,7 @@ without errors), ``no_errors`` (no group has errors: Gini 0, means NaN), ``zero_
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -201,7 +202,7 @@ def au_fdr(
     with np.errstate(invalid="ignore", divide="ignore"):
         area = np.where(span > 0, (step * mean_fdr).sum(axis=-1) / span, np.nan)
     # FDR is of operating points, not of groups
-    return MetaValue(area[()], None, lambda: {"too_few_points": np.isnan(area)})
+    return MetaValue(area[()], None, partial(dict, too_few_points=np.isnan(area)))
 
 
 def _shared_groups(fpr: ArrayLike, fnr: ArrayLike) -> tuple[GroupSet, GroupSet]:

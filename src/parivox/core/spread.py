@@ -13,7 +13,7 @@ extremes. `parivox.core.meta` states the rules for all meta-measures and joins t
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -210,18 +210,20 @@ class GroupSet:
         A measure that joins two rates names no lowest or highest group, as these may differ
         between the rates.
         """
-
-        def all_conditions() -> Conditions:
-            # a measure of one group, or none, is undefined whatever its own reasons
-            return {
-                "no_groups": self.n_groups == 0,
-                "one_group": self.n_groups == 1,
-                **(conditions or {}),
-                "infinite_value": ~np.isfinite(value) & np.isinf(self.values).any(axis=0),
-            }
-
         defined_value = np.where(self.n_groups > 1, value, np.nan)
+        # no function within this one, so that a value can be pickled
+        all_conditions = partial(self._conditions, value, conditions or {})
         return MetaValue(defined_value[()], self, all_conditions, _has_witnesses=not is_joint)
+
+    def _conditions(self, value: FloatArray, own_conditions: Conditions) -> Conditions:
+        """Return where each reason holds: those of every measure, and those of this one."""
+        # a measure of one group, or none, is undefined whatever its own reasons
+        return {
+            "no_groups": self.n_groups == 0,
+            "one_group": self.n_groups == 1,
+            **own_conditions,
+            "infinite_value": ~np.isfinite(value) & np.isinf(self.values).any(axis=0),
+        }
 
 
 def _groups_first(group_values: NDArray[Any]) -> NDArray[Any]:
