@@ -6,6 +6,7 @@ import re
 import pytest
 
 import parivox as pv
+from parivox.report import findings
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +123,11 @@ def test_of_many_groups_those_that_differ_stand_with_their_figures(page):
     assert re.search(r"harder or easier: \d of 4 groups differ from the mean of the groups", text)
     assert re.search(r"m\+<60: harder: EER [\d.]+ % \[[\d., ]+\], ratio [\d.]+", text)
     assert re.search(r"f\+60\+: easier: EER", text)
+
+
+def test_of_many_groups_that_differ_the_others_are_counted(page, monkeypatch):
+    monkeypatch.setattr(findings, "_MAX_DIFFERING_GROUPS", 1)
+    assert re.search(r"[^:] and \d more that differ", page(by="gender+band"))
 
 
 def test_without_a_mean_group_everyone_together_is_the_reference(page):

@@ -340,7 +340,8 @@ def _group_eer_blocks(audit: Audit, filters: Row) -> Iterator[RenderableType]:
     """Yield each group's EER at a threshold of its own."""
     table = _two_column_grid()
     for line in group_eer_lines(audit, filters):
-        add_row(table, f"{line.label}:", line.text)
+        # a line without a label says that there are more
+        add_row(table, line.label and f"{line.label}:", line.text)
     if table.row_count:
         head = heading_with_status(audit, "EER at group-specific thresholds", filters)
         yield text(f"{head}:", style="bold")
