@@ -1,6 +1,7 @@
 """Tasks of one run in several processes: order, progress, warnings and errors."""
 
 import math
+import multiprocessing
 import os
 import warnings
 
@@ -75,6 +76,16 @@ def refuse_to_load():
 def test_what_cannot_be_loaded_ends_no_run_that_does_not_need_it():
     with workers_shared(2, [refuse_to_load]):
         assert shared_outputs(refuse_odd, [(0,), (2,)], **WORK) == [0, 2]
+
+
+def shared_sum(number):
+    with workers_shared(2):
+        return sum(shared_outputs(refuse_odd, [(0,), (number,)], **WORK))
+
+
+def test_a_process_that_may_start_none_does_the_tasks():
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.map(shared_sum, [2]) == [2]
 
 
 def call(function):

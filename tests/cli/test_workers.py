@@ -202,6 +202,14 @@ def test_a_script_without_guard_is_told_of_it(folder, tmp_path):
     assert not (tmp_path / "audit").exists()
 
 
+def test_a_script_that_runs_the_command_needs_no_guard(folder, by_one, tmp_path):
+    arguments = words("--out", str(tmp_path / "audit"), "--quiet")[3:]
+    (tmp_path / "script.py").write_text(f"from parivox.cli import main\nmain({arguments!r})\n")
+    done = ran([sys.executable, str(tmp_path / "script.py")], folder, tmp_path / "tmp")
+    assert done.returncode == 0, done.stderr
+    assert content(tmp_path / "audit") == by_one[0]
+
+
 def test_no_number_of_processes(folder, tmp_path):
     for number, problem in (("0", "0; give a whole number from 1 to 1024"), ("two", "'two'; give")):
         done = ran(words("--workers", number), folder, tmp_path / "tmp")

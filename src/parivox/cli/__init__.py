@@ -153,12 +153,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     See docs/exit-codes.md.
     """
     with options_named():
-        _run_command_line(list(sys.argv[1:] if arguments is None else arguments))
+        command_line = list(sys.argv[1:] if arguments is None else arguments)
+        _run_command_line(command_line, is_program=arguments is None)
 
 
-def _run_command_line(command_line: list[str]) -> None:
-    """Run the words of a command line; an error ends the process."""
-    parsed = argparse.Namespace(outcome="nothing was written")
+def _run_command_line(command_line: list[str], *, is_program: bool) -> None:
+    """Run the words of a command line, of the program or of a script; an error ends the process."""
+    parsed = argparse.Namespace(outcome="nothing was written", is_program=is_program)
     try:
         prepare_streams()
         # options are made for the named command alone, which is faster

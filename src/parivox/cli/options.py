@@ -211,9 +211,14 @@ def _help_of(option: Option) -> str:
 
 
 def requested_workers(arguments: argparse.Namespace) -> int | None:
-    """Return the number of processes; None where it is not given."""
+    """Return the number of processes; None for as many as are useful.
+
+    A script that runs a command may be none that workers can import, so that it has to ask.
+    """
     given = given_options(arguments, WorkersCommand)
-    return checked_workers(given["workers"]) if given else None
+    if given:
+        return checked_workers(given["workers"])
+    return None if getattr(arguments, "is_program", False) else 1
 
 
 def given_options(arguments: argparse.Namespace, described: type[CommandOptions]) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from parivox.runtime.workers import (
     WorkerNotStarted,
     WorkerPool,
     check_not_imported_by_worker,
+    may_start_processes,
     processor_count,
 )
 
@@ -58,7 +59,7 @@ def workers_shared(
     """Share the tasks within the block among so many processes, this one included.
 
     Without a number, as many as there are processors and memory for. Within another such block, its
-    workers serve.
+    workers serve. A process that may start none does everything itself.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ def workers_shared(
         Functions of modules that each worker calls when it starts, such as to load a library.
     """
     n_processes = processor_count() if number is None else number
-    if n_processes == 1 or _OPEN_WORKERS.get() is not None:
+    if n_processes == 1 or _OPEN_WORKERS.get() is not None or not may_start_processes():
         yield
         return
     check_not_imported_by_worker()

@@ -74,6 +74,11 @@ def check_not_imported_by_worker() -> None:
         raise ConfigError(_IMPORT_PROBLEM, _IMPORT_HINT)
 
 
+def may_start_processes() -> bool:
+    """Return whether this process may have any: not so one of a pool of multiprocessing."""
+    return not current_process().daemon
+
+
 def processor_count() -> int:
     """Return the number of processors that this process may use."""
     number = os.cpu_count() or 1
