@@ -52,6 +52,24 @@ def test_some_at_a_time_are_as_all_at_once(
     assert audited() == expected
 
 
+def test_rows_of_many_systems_are_put_away(trials_and_speakers, monkeypatch):
+    trials, people = trials_and_speakers
+    unpacked = []
+
+    def table_of(rows):
+        unpacked.append(len(next(iter(rows.cells.values()))))
+        return table(rows)
+
+    table = TableBuilder.table
+    monkeypatch.setattr(TableBuilder, "table", table_of)
+    pv.audit(trials, speakers=people, by="a0", intervals=False)
+    limit = max(unpacked) + 1
+    monkeypatch.setattr(schema, "_MANY_ROWS", limit)
+    unpacked.clear()
+    pv.audit(dict.fromkeys("ABC", trials), speakers=people, by="a0", intervals=False)
+    assert max(unpacked) < limit
+
+
 def test_rows_that_are_put_away_come_back_in_order(monkeypatch):
     monkeypatch.setattr(schema, "_MANY_ROWS", 3)
     columns = {"group": "str", "value": "float", "n": "int", "is_small": "bool"}

@@ -64,7 +64,13 @@ from parivox.options.audit import NEVER, AuditOptions, checked_workers
 from parivox.options.kinds import Unchecked, names_options, option_fields
 from parivox.runtime.memory import give_back_memory
 from parivox.runtime.progress import reports_progress, stage
-from parivox.runtime.task_sharing import is_picklable, shared_outputs, start_workers, workers_shared
+from parivox.runtime.task_sharing import (
+    begin_tasks,
+    is_picklable,
+    shared_outputs,
+    start_workers,
+    workers_shared,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -331,7 +337,7 @@ def _fill_tables(
     judged_by_system = judged_groups([grouping_metrics for _, grouping_metrics in measured_systems])
     inputs_without_trials = replace(inputs, trial_sets=[], reading_options={})
     tables = {name: TableBuilder(columns) for name, columns in TABLES.items()}
-    for tables_of_system in shared_outputs(
+    tasks_of_tables = begin_tasks(
         _tables_of_system,
         [
             (measured, judged, inputs_without_trials)
@@ -339,9 +345,11 @@ def _fill_tables(
         ],
         work=n_shared_trials,
         unit="trials",
-    ):
+    )
+    for tables_of_system in tasks_of_tables.outputs():
         for name, table in tables.items():
             table.append(tables_of_system[name])
+            table.pack()  # many systems have many rows
     for first_system, second_system in combinations(systems, 2):
         add_same_score_warnings(tables["data"], first_system, second_system)
     if trial_table_path is not None:

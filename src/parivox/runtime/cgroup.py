@@ -52,7 +52,7 @@ def _file_cache(folder: Path) -> int:
 
 
 def _group_folders(controller: str) -> Iterator[Path]:
-    """Yield the folder of the group of this process, then those of the groups around it."""
+    """Yield the folders of the group of this process and of the groups around it."""
     for line in _text(_OWN_GROUP).splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers and controller not in controllers.split(","):
