@@ -413,7 +413,10 @@ def _tables_of_system(
 def _n_shared_trials(inputs: GroupedTrials, design: AuditDesign) -> int:
     """Return the number of trials whose systems workers may measure: none of what is on disk."""
     is_held = all(trials.whole_list is not None for trials in inputs.trial_sets)
-    has_long_work = design.options.intervals and is_held and is_picklable(design)
+    # what else a design has is data, of which the draws of many speakers are large
+    has_long_work = (
+        design.options.intervals and is_held and is_picklable((design.options, design.metrics))
+    )
     return sum(trials.n_trials for trials in inputs.trial_sets) if has_long_work else 0
 
 
