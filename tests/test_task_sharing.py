@@ -40,7 +40,7 @@ def fail_in_workers(process, number):
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
-def test_outputs_progress_and_warnings_are_in_the_order_of_tasks(number):
+def test_outputs_are_in_the_order_of_tasks_with_all_progress_and_warnings(number):
     stages = []
     with (
         warnings.catch_warnings(record=True) as warned,
