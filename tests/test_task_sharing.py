@@ -4,6 +4,7 @@ import math
 import multiprocessing
 import os
 import warnings
+from multiprocessing.process import BaseProcess
 
 import pytest
 
@@ -76,6 +77,25 @@ def refuse_to_load():
 def test_what_cannot_be_loaded_ends_no_run_that_does_not_need_it():
     with workers_shared(2, [refuse_to_load]):
         assert shared_outputs(refuse_odd, [(0,), (2,)], **WORK) == [0, 2]
+
+
+@pytest.mark.filterwarnings("ignore:number")
+@pytest.mark.parametrize("n_allowed", [0, 1])
+def test_workers_that_the_system_does_not_allow_are_not_needed(n_allowed, monkeypatch):
+    start, started = BaseProcess.start, []
+
+    def start_few(process):
+        if len(started) == n_allowed:
+            raise BlockingIOError
+        started.append(process)
+        start(process)
+
+    monkeypatch.setattr(BaseProcess, "start", start_few)
+    with workers_shared(4):
+        for _ in range(2):
+            outputs = shared_outputs(number_and_process, [(n,) for n in range(9)], **WORK)
+            assert [n for n, _ in outputs] == [*range(9)]
+    assert len(started) == n_allowed
 
 
 def shared_sum(number):

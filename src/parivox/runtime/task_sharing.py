@@ -239,11 +239,15 @@ class _SharedWorkers:
         return number
 
     def start(self, number: int) -> None:
-        """Start workers until there are so many."""
+        """Start workers until there are so many, or the system allows no more."""
         if number and self.pool is None:
             self.pool = WorkerPool(partial(_task_function, self.prepare), 0)
-        if self.pool is not None:
+        if self.pool is None:
+            return
+        try:
             self.pool.start(number)
+        except OSError:  # too many processes or files: those that have started do
+            self.max_number = self.pool.max_workers = len(self.pool.workers)
 
     def begin(self, queue: _CallQueue, outcomes: dict[int, _Outcome], number: int) -> None:
         """Do tasks in so many workers, while this process does other work."""
