@@ -432,7 +432,7 @@ def full_sentences(facts: Iterable[Fact]) -> tuple[str, ...]:
     Examples
     --------
     >>> full_sentences([Fact("no_errors", {}), Fact("one_value", {})])
-    ('No errors.', 'All speakers have the same number.')
+    ('No errors.', 'The attribute has the same value for all speakers.')
     """
     return tuple(f"{capitalised(fact_text(each))}." for each in facts)
 
