@@ -337,7 +337,7 @@ def test_at_thresholds_alone_the_curve_is_missing_with_that_reason(trials, peopl
             assert (row["value"], row["reason"]) == (None, COUNTED_AT_THRESHOLDS)
     observed = pv.audit(path, operating_points=["eer", "threshold=0.5"]).operating_points.rows()
     assert [row["reason"] for row in observed] == [COUNTED_AT_THRESHOLDS, ""]
-    assert "counted at thresholds 0.5, 1.25" in {item_in_words(row) for row in audit.data}
+    assert "trials are counted at thresholds 0.5, 1.25" in {item_in_words(row) for row in audit.data}
     assert full_audit.matrix.to_polars().equals(audit.matrix.to_polars())
 
 
@@ -510,7 +510,7 @@ def test_joining_rows_by_score_gives_a_group_of_few_back_where_nothing_is_withhe
     counts = pv.count(trials, speakers=people, by=["gender", "nation"], withhold=0)
     low, high = told_of(counts, *WOMEN_OF_NORWAY)
     assert 0.99 * n <= low <= n <= high <= 1.01 * n
-    assert any("can be joined" in line for line in counts.told_apart())
+    assert any("can be matched" in line for line in counts.told_apart())
 
 
 @pytest.mark.parametrize("by", [["gender", "nation"], ["gender", "nation", "gender+nation"]])
