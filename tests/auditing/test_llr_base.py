@@ -237,7 +237,7 @@ def test_bayes_thresholds_beyond_the_scores_are_named_where_scores_tell_trials_a
     weak, classes = gaussian(3000, 0.6)
     assert whats(weak, classes, math.e, cost) == []
     (odd,) = llr_warnings(Counts.from_scores(score / 12, target), math.e, cost)
-    assert "2.944 of voxsrc is above the highest score" in in_words(odd.note)
+    assert "voxsrc, 2.944, is above the highest score" in in_words(odd.note)
 
 
 @pytest.mark.parametrize("kind", [*RANGES, TO_10, ""])
