@@ -323,7 +323,7 @@ def test_decisions_are_shared_without_bins(speakers, shared, trials):
     decided = {name: trials[name] for name in ("enrol", "test", "label")} | {"decision": decisions}
     files = shared("north", decided, speakers, step=None, blocks=2)
     disclosure, *_ = SpeakerCounts.read(files[1]).disclosures()
-    assert "how the trials of each two went" in fact_text(disclosure)
+    assert "the outcomes of the trials of each pair" in fact_text(disclosure)
     rates = intervals(pv.audit(files)).filter(pl.col("group").is_in(["f", "m"]))
     assert rates["low"].null_count() == 0 < rates.height
 
