@@ -337,7 +337,8 @@ def test_at_thresholds_alone_the_curve_is_missing_with_that_reason(trials, peopl
             assert (row["value"], row["reason"]) == (None, COUNTED_AT_THRESHOLDS)
     observed = pv.audit(path, operating_points=["eer", "threshold=0.5"]).operating_points.rows()
     assert [row["reason"] for row in observed] == [COUNTED_AT_THRESHOLDS, ""]
-    assert "trials are counted at thresholds 0.5, 1.25" in {item_in_words(row) for row in audit.data}
+    items = {item_in_words(row) for row in audit.data}
+    assert "trials are counted at thresholds 0.5, 1.25" in items
     assert full_audit.matrix.to_polars().equals(audit.matrix.to_polars())
 
 

@@ -510,7 +510,7 @@ def _joined_numbers(columns: pl.Expr) -> pl.Expr:
 
 
 def _json_cells(column: pl.Series, numbers: str | None) -> str:
-    """A column as JSON has it, without brackets; of numbers that are joined, or are to be."""
+    """A column as JSON has it, without brackets; `numbers` is its `_joined_numbers`, if known."""
     if column.dtype not in {pl.Float64, pl.Int64}:
         values = column.to_list()
         texts = {value: _json(value) for value in set(values)}  # few, of which each stands often

@@ -60,6 +60,7 @@ from parivox.report.words import (
     percent,
     short_number,
     shortened_names,
+    uncapitalised,
 )
 
 if TYPE_CHECKING:
@@ -612,7 +613,7 @@ def _joined_sentences(start: str, sentences: Iterator[Sentence]) -> Sentence:
     joined = [Phrase(capitalised(start))]
     for i, (first_phrase, *phrases) in enumerate(sentences):
         if i == 0:
-            words = f"{first_phrase.text[:1].lower()}{first_phrase.text[1:]}"
+            words = uncapitalised(first_phrase.text)
         else:
             words = f". {capitalised(first_phrase.text)}"
         joined += [first_phrase._replace(text=words), *phrases]

@@ -206,3 +206,8 @@ def shortened_names(names: Sequence[str], *, most: int) -> list[str]:
 def capitalised(words: str) -> str:
     """Return words with a capital, as a sentence begins."""
     return f"{words[:1].upper()}{words[1:]}"
+
+
+def uncapitalised(words: str) -> str:
+    """Return words without a capital, as they stand within a sentence."""
+    return f"{words[:1].lower()}{words[1:]}"

@@ -258,7 +258,7 @@ def report_progress_to(listener: Listener | None) -> Iterator[None]:
 
 
 def has_listener() -> bool:
-    """Return whether anybody is told of progress."""
+    """Return whether progress is reported to anybody."""
     return _SUBSCRIPTION.get() is not None
 
 

@@ -307,7 +307,7 @@ def _task_function(
     """Return what does a task in a worker, which has loaded what it needs."""
     gc.set_threshold(200_000)  # rows by the thousand, but hardly a cycle: as in a command
     for load in prepare:
-        # what cannot be loaded is told where it is needed, by the process that needs it
+        # a library that is missing is reported where a task needs it
         with contextlib.suppress(Exception):
             load()
     return _outcome

@@ -28,7 +28,7 @@ from parivox.report.html.layout import NOT_SUPPLIED, join_single_sections, point
 from parivox.report.limitation_sentences import Caveat
 from parivox.report.sheets.groups import operating_points
 from parivox.report.sheets.supplementary import failures
-from parivox.report.words import capitalised, count_of, count_text, shortened_names
+from parivox.report.words import capitalised, count_of, count_text, shortened_names, uncapitalised
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,9 +61,7 @@ def findings_section(audit: Audit, context: Context | None) -> dict[str, Any]:
         "context": [
             (label, text) for label, text in (*context_items.items(), *_label_names(audit)) if text
         ],
-        "lacking": [
-            f"{label[:1].lower()}{label[1:]}" for label, text in context_items.items() if not text
-        ],
+        "lacking": [uncapitalised(label) for label, text in context_items.items() if not text],
         "context_sha256": context.sha256 if context else "",
         "failures": list(_failure_tables(audit, all_scopes)),
         "gates": findings.minimums_text(audit),
@@ -237,7 +235,7 @@ def context_caveats(context: Context | None) -> list[Caveat]:
     ]
     if not missing_labels:
         return []
-    entries = [f"{label[:1].lower()}{label[1:]}" for label in missing_labels]
+    entries = list(map(uncapitalised, missing_labels))
     return [Caveat("context_not_supplied", {"entries": entries})]
 
 
