@@ -74,6 +74,25 @@ def test_a_new_folder_is_there_whole_or_not_at_all(tmp_path, ended, signal):
     assert hidden(outs[0].parent) == []
 
 
+def test_processes_that_write_the_same_folder_at_once_all_succeed(tmp_path):
+    """Neither the folders of others, which come and go, nor an empty one stops a writer."""
+    out = folder_of(tmp_path / "out", {"audit.json": '{"parivox_audit": 0}'})
+    script = (
+        "from parivox.auditing.folder import check_folder\n"
+        "from parivox.runtime.disk import atomic_folder\n"
+        "for number in range(150):\n"
+        "    check_folder('out')\n"
+        "    with atomic_folder('out', ['SHA256SUMS']) as aside:\n"
+        "        (aside / 'audit.json').write_text('{\"parivox_audit\": %d}' % number)\n"
+    )
+    words = [sys.executable, "-c", script]
+    writers = [subprocess.Popen(words, cwd=tmp_path) for _ in range(4)]
+    assert [writer.wait(120) for writer in writers] == [0] * 4
+    assert {path.name: path.read_text() for path in out.iterdir()} == {
+        "audit.json": '{"parivox_audit": 149}'
+    }
+
+
 @pytest.mark.parametrize("writer", [atomic_folder, atomic_file])
 def test_what_fails_before_it_is_whole_changes_nothing(tmp_path, writer):
     out = folder_of(tmp_path / "out", OLD)

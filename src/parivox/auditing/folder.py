@@ -166,7 +166,11 @@ def _exists(path: Path) -> bool:
 
 def _foreign_files(folder: Path) -> list[str]:
     """Return the files that are not of an earlier audit or of one that was being written."""
-    modes = {path.name: path.lstat().st_mode for path in folder.iterdir()}
+    modes = {}
+    for path in folder.iterdir():
+        # hidden folders of audits that are written at the same time may be gone by now
+        with contextlib.suppress(FileNotFoundError):
+            modes[path.name] = path.lstat().st_mode
     unfinished = {
         name
         for name, mode in modes.items()

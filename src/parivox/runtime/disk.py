@@ -103,7 +103,11 @@ def finish_move(folder: Path) -> None:
     next_folder = folder / _NEXT_FOLDER
     with contextlib.ExitStack() as lock:
         if next_folder.is_dir() and lock_folder(next_folder, lock, waits=True):
-            _move_files(next_folder, folder)
+            emptied_folder = _hidden_path(folder)
+            try:
+                _move_files(next_folder, folder, emptied_folder)
+            finally:
+                shutil.rmtree(emptied_folder, ignore_errors=True)
 
 
 def lock_folder(folder: Path, lock: contextlib.ExitStack, *, waits: bool = False) -> bool:
@@ -257,7 +261,7 @@ def _hidden_folder(parent: Path, mode: int = 0o777) -> Iterator[Path]:
     _remove_abandoned_folders(parent)
     with contextlib.ExitStack() as lock:
         while True:
-            folder = parent / f"{HIDDEN_PREFIX}{_HOST}-{os.getpid()}-{os.urandom(4).hex()}"
+            folder = _hidden_path(parent)
             folder.mkdir(mode)
             lock.callback(shutil.rmtree, folder, ignore_errors=True)
             try:
@@ -267,6 +271,11 @@ def _hidden_folder(parent: Path, mode: int = 0o777) -> Iterator[Path]:
             except OSError:  # a disk without locks: no run can take the folder for abandoned
                 break
         yield folder
+
+
+def _hidden_path(parent: Path) -> Path:
+    """Return a new path by which other runs recognise a folder of this process."""
+    return parent / f"{HIDDEN_PREFIX}{_HOST}-{os.getpid()}-{os.urandom(4).hex()}"
 
 
 def _remove_abandoned_folders(parent: Path) -> None:
@@ -293,10 +302,11 @@ def _replace_files(hidden_folder: Path, target: Path, owned_names: Collection[st
     while not _rename_unless_taken(hidden_folder, target / _NEXT_FOLDER):
         finish_move(target)
     try:
-        _move_files(target / _NEXT_FOLDER, target)
+        _move_files(target / _NEXT_FOLDER, target, hidden_folder)
+        shutil.rmtree(hidden_folder)
     except BaseException:  # interrupted: the new files count already, so finish the move first
-        with contextlib.suppress(FileNotFoundError):
-            _move_files(target / _NEXT_FOLDER, target)
+        if not hidden_folder.exists():
+            _move_files(target / _NEXT_FOLDER, target, hidden_folder)
         raise
 
 
@@ -311,10 +321,11 @@ def _rename_unless_taken(folder: Path, target: Path) -> bool:
     return True
 
 
-def _move_files(next_folder: Path, folder: Path) -> None:
-    """Move the remaining files and remove outdated ones.
+def _move_files(next_folder: Path, folder: Path, emptied_folder: Path) -> None:
+    """Move the remaining files and remove outdated ones; rename the rest to `emptied_folder`.
 
     JSON files, which record what the folder holds, go last: where a record is, its files are too.
+    The rest is a file, since another writer could rename its folder over an empty one.
     """
     names = {path.name for path in next_folder.iterdir()} - {_REMOVED_NAMES}
     if (next_folder / _REMOVED_NAMES).exists():
@@ -323,8 +334,8 @@ def _move_files(next_folder: Path, folder: Path) -> None:
     # records last: see above
     for name in sorted(names, key=lambda name: (name.endswith(".json"), name)):
         (next_folder / name).replace(folder / name)
-    (next_folder / _REMOVED_NAMES).unlink(missing_ok=True)
-    next_folder.rmdir()
+    (next_folder / _REMOVED_NAMES).touch()
+    next_folder.rename(emptied_folder)
 
 
 def _flush_to_disk(path: Path) -> None:
