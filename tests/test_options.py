@@ -6,7 +6,6 @@ import argparse
 import inspect
 import re
 import textwrap
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ import pytest
 import parivox as pv
 from parivox.cli import parser
 from parivox.cli.options import add_option, given_options
+from parivox.frozen import frozen
 from parivox.options import audit as described
 from parivox.options import gate as gates
 from parivox.options import papers, recordings, shards
@@ -431,7 +431,7 @@ def test_every_option_is_one_of_the_command_line(command):
     assert {options[name].flag for name in names} <= {*needed}
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class MoreOptions(AuditOptions):
     """An option more, in its one place."""
 

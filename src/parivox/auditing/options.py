@@ -10,6 +10,7 @@ from parivox.auditing.operating_points import OperatingPoint, parse_point, parse
 from parivox.core.costs import CostModel, parse_cost
 from parivox.errors import ConfigError
 from parivox.facts import fact
+from parivox.frozen import frozen
 from parivox.options.audit import (
     INTERVAL_METHODS,
     NEVER,
@@ -59,7 +60,7 @@ def interval_flags(options: AuditOptions) -> list[str]:
     return flags
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Options(AuditOptions):
     """Options of an audit, and what is read from them."""
 
@@ -71,8 +72,6 @@ class Options(AuditOptions):
     def __post_init__(self) -> None:
         """Check every option, and those that must go together."""
         super().__post_init__()
-        if self.llr_base is not None:
-            object.__setattr__(self, "llr", True)
         costs = tuple(parse_cost(text) for text in self.cost)
         if len({cost.name for cost in costs}) < len(costs):
             msg = f"--cost names one model twice: {list(self.cost)}"
@@ -80,6 +79,7 @@ class Options(AuditOptions):
             raise ConfigError(msg, hint)
         self._check_intervals()
         implied: dict[str, Any] = {
+            "llr": self.llr or self.llr_base is not None,
             "costs": costs,
             "minimums": parse_minimums(self.gate),
             "limits": parse_limits(self.limit),
@@ -90,7 +90,7 @@ class Options(AuditOptions):
         if self.compat is not None and "enrol" not in allocate:  # all that bt4vt knows
             implied["allocate"] = (*allocate, "enrol")
         for name, setting in implied.items():
-            object.__setattr__(self, name, setting)
+            setattr(self, name, setting)
         # Both are parsed here, so that a wrong point is reported before any file is read.
         self.points()
         self.sweep_points()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.arguments import check_arguments
 from parivox.auditing.column_texts import column_texts
-from parivox.auditing.folder import check_folder, check_format, read_folder, write_folder
+from parivox.auditing.folder import check_folder, check_format, write_folder
 from parivox.auditing.private import PrivateKey, sealed_provenance
 from parivox.auditing.rates_and_ratios import ERROR_RATES, group_rates, group_ratios
 from parivox.auditing.schema import CURVES, ON_REQUEST, SCHEMA_VERSION, TABLES
@@ -430,5 +430,7 @@ def load(folder: str | os.PathLike[str]) -> Audit:
     DataError
         If the folder does not hold a whole audit of this version, as it was written.
     """
+    from parivox.auditing.folder_reading import read_folder  # noqa: PLC0415 - reads old sentences
+
     tables, record, provenance = read_folder(folder)
     return Audit(**tables, record=record, provenance=provenance)

@@ -5,9 +5,9 @@ Classes named for a command hold the options of the command line alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from parivox.frozen import frozen
 from parivox.options.kinds import (
     CommandOptions,
     Direction,
@@ -65,7 +65,7 @@ _LLR_BASE = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class ReadOptions(CommandOptions):
     """Options of reading, the same for `audit` and `count`."""
 
@@ -216,7 +216,7 @@ class ReadOptions(CommandOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class AuditOptions(ReadOptions):
     """Options of an audit."""
 
@@ -559,7 +559,7 @@ class AuditOptions(ReadOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class CountOptions(ReadOptions):
     """Options of counts that others audit."""
 
@@ -629,7 +629,7 @@ class CountOptions(ReadOptions):
     llr_base: int | None = option_like(AuditOptions, "llr_base", section=COUNTING_SECTION)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class ProgressCommand(CommandOptions):
     """Options of commands that take long."""
 
@@ -644,7 +644,7 @@ class ProgressCommand(CommandOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class WorkersCommand(CommandOptions):
     """The number of processes of commands that share their work among several."""
 
@@ -665,7 +665,7 @@ def checked_workers(workers: Any) -> int:
     return 1 if number is None else int(number)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class ReportDetailsCommand(CommandOptions):
     """Title and context of a report, and of whatever else displays an audit."""
 
@@ -685,7 +685,7 @@ class ReportDetailsCommand(CommandOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class AuditCommand(CommandOptions):
     """The command line of `audit`."""
 
@@ -741,7 +741,7 @@ class AuditCommand(CommandOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class CountCommand(CommandOptions):
     """The command line of `count`."""
 
@@ -758,7 +758,7 @@ class CountCommand(CommandOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class InspectOptions(CommandOptions):
     """Options of `inspect`."""
 
@@ -768,7 +768,7 @@ class InspectOptions(CommandOptions):
     quotes: str | None = option_like(ReadOptions, "quotes")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class InspectCommand(CommandOptions):
     """The command line of `inspect`."""
 
@@ -783,7 +783,7 @@ class InspectCommand(CommandOptions):
     json: bool = option(OUTPUT_SECTION, "print the findings as JSON", Flag, False)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class ReportCommand(CommandOptions):
     """The command line of `report`."""
 
@@ -829,7 +829,7 @@ class ReportCommand(CommandOptions):
     speaker_ids: str = option_like(AuditOptions, "speaker_ids")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class ShowCommand(CommandOptions):
     """The command line of `show`."""
 
@@ -864,7 +864,7 @@ class ShowCommand(CommandOptions):
     verbose: bool = option_like(AuditCommand, "verbose", section=DISPLAY_SECTION)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class CriteriaCommand(CommandOptions):
     """The command line of `criteria`."""
 
@@ -873,7 +873,7 @@ class CriteriaCommand(CommandOptions):
     json: bool = option(DISPLAY_SECTION, "print the results as JSON", Flag, False)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class DemoCommand(CommandOptions):
     """The command line of `demo`."""
 
@@ -886,7 +886,7 @@ class DemoCommand(CommandOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class CompletionCommand(CommandOptions):
     """The command line of `completion`."""
 

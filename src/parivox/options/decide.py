@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from parivox.frozen import frozen
 from parivox.options.audit import (
     INPUT_SECTION,
     OUTPUT_SECTION,
@@ -20,7 +21,7 @@ SIDES = ("enrol", "test")
 CALIBRATORS = ("logistic", "isotonic")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class HeldOutOptions(ReadOptions):
     """Options of everything that is fitted on some speakers and judged on others."""
 
@@ -76,7 +77,7 @@ class HeldOutOptions(ReadOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class ThresholdOptions(HeldOutOptions):
     """Options of thresholds."""
 
@@ -101,7 +102,7 @@ class ThresholdOptions(HeldOutOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class CalibrateOptions(HeldOutOptions):
     """Options of calibrations."""
 
@@ -132,7 +133,7 @@ class CalibrateOptions(HeldOutOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class _MitigationCommand(CommandOptions):
     """Options that both command lines have."""
 
@@ -153,7 +154,7 @@ class _MitigationCommand(CommandOptions):
     json: bool = option(OUTPUT_SECTION, "print every number as JSON", Flag, False)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class ThresholdCommand(_MitigationCommand):
     """The command line of `thresholds`."""
 
@@ -166,7 +167,7 @@ class ThresholdCommand(_MitigationCommand):
     example: bool = option(OUTPUT_SECTION, "print an example rule file", Flag, False)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class CalibrateCommand(_MitigationCommand):
     """The command line of `calibrate`."""
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from parivox.frozen import frozen
 from parivox.options.audit import OUTPUT_SECTION, ReportCommand
 from parivox.options.kinds import CommandOptions, Flag, option, option_like
 
 COMPARISON_SECTION = "comparison"
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class GateCommand(CommandOptions):
     """The command line of `gate`."""
 
@@ -34,7 +34,7 @@ class GateCommand(CommandOptions):
     example: bool = option(OUTPUT_SECTION, "print an example policy", Flag, False)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class CompareCommand(CommandOptions):
     """The command line of `compare`."""
 

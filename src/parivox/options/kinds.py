@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from inspect import Parameter, signature
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
@@ -493,7 +493,7 @@ def option_fields(command: type[CommandOptions]) -> dict[str, Option]:
     }
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class CommandOptions:
     """The options that a caller gave, each checked once.
 
@@ -507,7 +507,7 @@ class CommandOptions:
     def __post_init__(self) -> None:
         """Check every option."""
         for name, described in option_fields(type(self)).items():
-            object.__setattr__(self, name, described.check(getattr(self, name)))
+            setattr(self, name, described.check(getattr(self, name)))
 
     @classmethod
     def from_keywords(cls, **keywords: Any) -> Self:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
+from parivox.frozen import frozen
 from parivox.options.audit import (
     INPUT_SECTION,
     MEASUREMENT_SECTION,
@@ -33,7 +33,7 @@ def _rates(texts: list[str]) -> list[float]:
     return rates
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class MetricOptions(CommandOptions):
     """Options of metrics of scores without ids."""
 
@@ -77,7 +77,7 @@ class MetricOptions(CommandOptions):
     quotes: str | None = option_like(ReadOptions, "quotes", section=READING_SECTION)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class MetricCommand(CommandOptions):
     """The command line of `metrics`."""
 

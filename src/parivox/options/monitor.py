@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from parivox.frozen import frozen
 from parivox.options.audit import (
     INPUT_SECTION,
     OUTPUT_SECTION,
@@ -18,7 +19,7 @@ from parivox.options.kinds import CommandOptions, Flag, Number, Text, option, op
 MONITORING_SECTION = "monitoring"
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class MonitorOptions(ReadOptions):
     """Options of monitoring."""
 
@@ -134,7 +135,7 @@ class MonitorOptions(ReadOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class MonitorCommand(CommandOptions):
     """The command line of `monitor`."""
 

@@ -5,16 +5,16 @@ Classes named for a command hold the options of the command line alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from parivox.frozen import frozen
 from parivox.options.audit import OUTPUT_SECTION
 from parivox.options.kinds import CommandOptions, Text, option
 
 SELECTION_SECTION = "selection"
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class PapersListCommand(CommandOptions):
     """The command line of `papers list`."""
 
@@ -26,7 +26,7 @@ class PapersListCommand(CommandOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class PapersRunCommand(CommandOptions):
     """The command line of `papers run`."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from parivox.errors import ConfigError
@@ -65,7 +64,7 @@ class Rates(Number):
         return numbers
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class PlanOptions(CommandOptions):
     """Options of a plan."""
 
@@ -164,7 +163,7 @@ class PlanOptions(CommandOptions):
         return self.rate.get(metric, self.target_fpr if metric == "fpr" else None)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class PlanCommand(CommandOptions):
     """The command line of `plan`."""
 

@@ -5,9 +5,9 @@ Classes named for a command hold the options of the command line alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from parivox.frozen import frozen
 from parivox.options.audit import OUTPUT_SECTION, AuditOptions, CountOptions, ReadOptions
 from parivox.options.kinds import CommandOptions, Flag, Number, Text, option, option_like
 from parivox.options.trials import ListOptions
@@ -26,7 +26,7 @@ LIST_READING_SECTION = "reading the list"
 _COUNT_BOUNDS: dict[str, Any] = {"is_whole": True, "low": 1, "high": 2**31 - 1}
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class SystemOptions(CommandOptions):
     """How a system is loaded."""
 
@@ -47,7 +47,7 @@ class SystemOptions(CommandOptions):
     device: str = option(SYSTEM_SECTION, "device: `cpu` or `cuda`", Text, "cpu")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class EmbedOptions(CommandOptions):
     """Options of embedding: input, what is kept, number of processes."""
 
@@ -107,7 +107,7 @@ class EmbedOptions(CommandOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class EmbedCommand(CommandOptions):
     """The command line of `embed`."""
 
@@ -139,14 +139,14 @@ class EmbedCommand(CommandOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class SystemsListCommand(CommandOptions):
     """The command line of `systems list`."""
 
     json: bool = option(OUTPUT_SECTION, "print the result as JSON", Flag, False)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class SystemsCheckCommand(SystemsListCommand):
     """The command line of `systems check`."""
 
@@ -159,7 +159,7 @@ class SystemsCheckCommand(SystemsListCommand):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class ScoreFileOptions(CommandOptions):
     """Options of a score file, by embeddings or by a system that compares recordings itself."""
 
@@ -196,7 +196,7 @@ class ScoreFileOptions(CommandOptions):
     quotes: str | None = option_like(ListOptions, "quotes", section=LIST_READING_SECTION)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class ScoreOptions(CommandOptions):
     """Options of the comparison of embeddings."""
 
@@ -259,7 +259,7 @@ class ScoreOptions(CommandOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class AllPairsOptions(CommandOptions):
     """Options of counting all pairs of recordings, of which no rows are written."""
 
@@ -299,7 +299,7 @@ class AllPairsOptions(CommandOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class VerifyOptions(CommandOptions):
     """A system that enrols and verifies, and its recordings."""
 
@@ -321,7 +321,7 @@ class VerifyOptions(CommandOptions):
     device: str = option_like(SystemOptions, "device", section=VERIFICATION_SECTION)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class ScoreCommand(CommandOptions):
     """The command line of `score`."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from parivox.frozen import frozen
 from parivox.options.audit import OUTPUT_SECTION
 from parivox.options.kinds import CommandOptions, Number, Text, option, option_like
 from parivox.options.recordings import EmbedOptions
@@ -12,7 +12,7 @@ from parivox.options.recordings import EmbedOptions
 SHARDS_SECTION = "shards"
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class ShardsPlanCommand(CommandOptions):
     """The command line of `shards plan`, in addition to the options of an audit."""
 
@@ -44,7 +44,7 @@ class ShardsPlanCommand(CommandOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class ShardsRunCommand(CommandOptions):
     """The command line of `shards run`."""
 
@@ -69,7 +69,7 @@ class ShardsRunCommand(CommandOptions):
     ray: str | None = option_like(EmbedOptions, "ray", section=SHARDS_SECTION)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class ShardsMergeCommand(CommandOptions):
     """The command line of `shards merge`."""
 

@@ -5,10 +5,10 @@ For the meaning of each see docs/methods/planning.md#trial-lists.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
+from parivox.frozen import frozen
 from parivox.options.audit import OUTPUT_SECTION, ReadOptions
 from parivox.options.kinds import (
     CommandOptions,
@@ -71,7 +71,7 @@ def _thresholds(texts: list[str]) -> dict[str, Any]:
     return thresholds
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class ListOptions(CommandOptions):
     """Options of reading a list."""
 
@@ -99,7 +99,7 @@ class ListOptions(CommandOptions):
     quotes: str | None = option_like(ReadOptions, "quotes", section=LIST_SECTION)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class GradedOptions(ListOptions):
     """Options of the difficulty grades of trials."""
 
@@ -117,7 +117,7 @@ class GradedOptions(ListOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class DescribeOptions(GradedOptions):
     """Options of `trials describe`."""
 
@@ -134,7 +134,7 @@ class DescribeOptions(GradedOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class CheckOptions(DescribeOptions):
     """Options of `trials check`."""
 
@@ -182,7 +182,7 @@ class CheckOptions(DescribeOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class ListCommand(CommandOptions):
     """Options of commands that read one list."""
 
@@ -196,14 +196,14 @@ class ListCommand(CommandOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class DescribeCommand(ListCommand):
     """The command line of `trials describe`."""
 
     json: bool = option(OUTPUT_SECTION, "print all results as JSON", Flag, False)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class CheckCommand(DescribeCommand):
     """The command line of `trials check`."""
 
@@ -217,7 +217,7 @@ class CheckCommand(DescribeCommand):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class GradeOptions(GradedOptions):
     """Options of `trials grade`."""
 
@@ -226,7 +226,7 @@ class GradeOptions(GradedOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class ConvertOptions(ListOptions):
     """Options of `trials convert`."""
 
@@ -246,7 +246,7 @@ class ConvertOptions(ListOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class BuildOptions(CommandOptions):
     """Options of every kind of built list; the tables and `out` may precede the kind."""
 
@@ -303,14 +303,14 @@ class BuildOptions(CommandOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class BuildCommand(CommandOptions):
     """Options of the command line of each kind of list."""
 
     json: bool = option(OUTPUT_SECTION, "print the manifest", Flag, False)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class RebuildCommand(CommandOptions):
     """Options of the command line of `trials build` before a kind of list, or without one."""
 
@@ -326,7 +326,7 @@ class RebuildCommand(CommandOptions):
     before_json: bool = option_like(BuildCommand, "json", command_name="json")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class InclusiveOptions(BuildOptions):
     """Options of inclusive lists."""
 
@@ -392,7 +392,7 @@ class InclusiveOptions(BuildOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class BalancedOptions(BuildOptions):
     """Options of balanced lists."""
 
@@ -428,7 +428,7 @@ class BalancedOptions(BuildOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class CrossOptions(BuildOptions):
     """Options of cross lists."""
 
@@ -460,7 +460,7 @@ BUILD_OPTIONS: dict[str, type[BuildOptions]] = {
 PER_SPEAKER_OPTION = option_fields(InclusiveOptions)["per_speaker"]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class VariantsOptions(ListOptions):
     """Options of `variants`."""
 
@@ -512,7 +512,7 @@ class VariantsOptions(ListOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class VariantsCommand(CommandOptions):
     """The command line of `variants`."""
 
