@@ -199,7 +199,7 @@ def add_data_warnings(
         warnings += list_warnings(whole_list, groupings)
         warnings += recording_warnings(whole_list, groupings)
         if whole_list.is_scored:
-            warnings += repeated_calls(whole_list)
+            warnings += repeated_calls(whole_list, all_counts)
         if whole_list.speaker_table is not None:
             warnings += speaker_warnings(whole_list.speaker_table.ids)
     n_shared_trials = 0

@@ -51,6 +51,8 @@ scores that are nearly the same; share of trials whose rank moves no further."""
 _MAX_LOG_TRIALS, _MIN_DISTINCT_SHARE, _MIN_REPEATED_SHARE = 5_000_000, 0.5, 0.1
 """Trials of a log; distinct scores, and trials that occur again, as shares of all."""
 _CHANCE_AUC = 0.5
+_TRIALS_AT_ONCE = 1 << 16
+"""Trials of which the groups are compared at once."""
 
 
 def list_warnings(trials: TrialSet, groupings: Sequence[Grouping]) -> Iterator[DataWarning]:
@@ -70,7 +72,8 @@ def list_warnings(trials: TrialSet, groupings: Sequence[Grouping]) -> Iterator[D
     n_speakers = int(trials.utterance_speaker.max(initial=-1)) + 1
     by_speaker = np.zeros((2, n_speakers), dtype=np.int64)
     of_speakers = [grouping for grouping in groupings if grouping.speaker_codes is not None]
-    within_between = np.zeros((len(of_speakers), 2), dtype=np.int64)
+    n_between = np.zeros(len(of_speakers), dtype=np.int64)
+    is_within_tested = np.zeros(len(of_speakers), dtype=np.bool_)
 
     @lru_cache(maxsize=MAX_CACHED_GROUPINGS)
     def group_of_utterance(grouping_index: int) -> Codes:
@@ -83,19 +86,24 @@ def list_warnings(trials: TrialSet, groupings: Sequence[Grouping]) -> Iterator[D
         for label, is_of_class in enumerate((is_nontarget, is_target)):
             known_speakers = enrolled[is_of_class & (enrolled >= 0)]
             by_speaker[label] += np.bincount(known_speakers, minlength=n_speakers)
-        for grouping_index in range(len(of_speakers)):
-            code = group_of_utterance(grouping_index)
-            enrol_group = code.take(without_conflicts.enrol)
-            test_group = code.take(without_conflicts.test)
-            known_pairs = is_nontarget & (enrol_group >= 0) & (test_group >= 0)
-            n_within = int((known_pairs & (enrol_group == test_group)).sum())
-            within_between[grouping_index] += n_within, int(known_pairs.sum()) - n_within
+        for start in range(0, is_nontarget.size, _TRIALS_AT_ONCE):
+            block = slice(start, start + _TRIALS_AT_ONCE)
+            # one trial within a group is enough, and most lists begin with some
+            for grouping_index in np.flatnonzero(~is_within_tested).tolist():
+                code = group_of_utterance(grouping_index)
+                enrol_group = code.take(without_conflicts.enrol[block])
+                test_group = code.take(without_conflicts.test[block])
+                known_pairs = is_nontarget[block] & (enrol_group >= 0) & (test_group >= 0)
+                is_between = enrol_group != test_group
+                is_within_tested[grouping_index] = bool((known_pairs & ~is_between).any())
+                n_between[grouping_index] += int((known_pairs & is_between).sum())
     yield from _busy_speakers(by_speaker)
-    for grouping, (n_within, n_between) in zip(of_speakers, within_between.tolist(), strict=True):
-        if n_within == 0 and n_between >= _MIN_TRIALS and len(grouping.groups) > 1:
+    for grouping_index in np.flatnonzero(~is_within_tested).tolist():
+        grouping, n_trials = of_speakers[grouping_index], int(n_between[grouping_index])
+        if n_trials >= _MIN_TRIALS and len(grouping.groups) > 1:
             yield DataWarning(
                 fact("nontarget_trials_between_groups", grouping=grouping.name),
-                n_between,
+                n_trials,
                 "same_group_not_tested",
             )
 
@@ -177,13 +185,18 @@ def same_scores(first_trials: TrialSet, second_trials: TrialSet) -> str:
     return "nearly_same_scores" if is_near.mean() >= _MIN_NEAR_SHARE else ""
 
 
-def repeated_calls(trials: TrialSet) -> Iterator[DataWarning]:
+def repeated_calls(trials: TrialSet, all_counts: Counts) -> Iterator[DataWarning]:
     """Yield how many trials have the speakers and the exact score of another trial.
 
     The calls of two logs may overlap although each has an id of its own. Scores that are rounded
-    so much that many coincide cannot show it.
+    so much that many coincide cannot show it. `all_counts` are those of all trials, perhaps in
+    bins.
     """
     if trials.n_trials > _MAX_LOG_TRIALS:
+        return
+    # counted already: a repeated trial repeats a score, or a bin
+    n_repeated_scores = trials.n_trials - all_counts.values.size
+    if n_repeated_scores <= _MIN_REPEATED_SHARE * (all_counts.n_target + all_counts.n_nontarget):
         return
     partitions = zip(*_call_columns(trials), strict=True)
     columns = [np.concatenate(parts_of_column) for parts_of_column in partitions]

@@ -317,7 +317,7 @@ class BaseValue(NamedTuple):
     reason: str
 
 
-_MANY_ROWS = 20_000
+_MANY_ROWS = 50_000
 """Rows from which on they are packed."""
 
 

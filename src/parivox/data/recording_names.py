@@ -139,7 +139,10 @@ def recording_names(
             return RecordingNames(names, column)
     folder = text_before(ids, r"/[^/]*$").alias("name")
     folder = folder.set(~folder.str.contains("/", literal=True), None)
-    speaker_folders = pl.DataFrame({"speaker": speaker, "name": folder}).drop_nulls().unique()
+    speaker_folders = pl.DataFrame({"speaker": speaker, "name": folder}).drop_nulls()
+    # most folders are followed by themselves, which is faster to see than to look up
+    is_repeated = (pl.col("speaker", "name") == pl.col("speaker", "name").shift()).fill_null(False)
+    speaker_folders = speaker_folders.filter(~pl.all_horizontal(is_repeated)).unique()
     if not speaker_folders.height:
         return RecordingNames(folder)
     if _divide_rows_alike(speaker_folders["speaker"], speaker_folders["name"]):
@@ -202,10 +205,11 @@ def _without_speaker(folders: pl.DataFrame) -> pl.Series:
             not folder.null_count()
             and n_pairs == folder.n_unique() <= _MAX_FOLDERS_PER_SPEAKER * n_speakers
         ):
-            remaining = pl.concat_list(
-                folders_of_path.list.head(depth), folders_of_path.list.slice(depth + 1)
-            )
-            folders_of_path = folders.select(remaining.alias("name"))["name"]
+            below = folders_of_path.list.slice(depth + 1)
+            if depth:
+                remaining = pl.concat_list(folders_of_path.list.head(depth), below)
+                below = folders.select(remaining.alias("name"))["name"]
+            folders_of_path = below
             break
     while (folders_of_path.list.len() > 1).all() and folders_of_path.list.first().n_unique() == 1:
         folders_of_path = folders_of_path.list.slice(1)

@@ -266,7 +266,7 @@ def id_warnings(ids: pl.Series, *, quotes_ids: bool = True) -> list[DataWarning]
     >>> id_warnings(pl.Series(["a//1.wav", "a/1.wav", "b.wav", "b.flac"]))[0].note
     'two_ids{"ids": ["a//1.wav", "a/1.wav"]}'
     """
-    warnings = []
+    warnings, ids = [], ids.drop_nulls()
     number_like = ids.filter(ids.str.head(1).is_in(_BEFORE_NUMBERS))
     for code, pattern in _SPREADSHEET_FORMS.items() if len(number_like) else ():
         matching = number_like.filter(number_like.str.contains(pattern))
@@ -285,7 +285,8 @@ def id_warnings(ids: pl.Series, *, quotes_ids: bool = True) -> list[DataWarning]
     for code, changed in changes.items():
         if changed is None:
             continue
-        if changed.n_unique() < len(ids):
+        # hashes are compared faster, and are distinct only if the ids are
+        if changed.hash().n_unique() < len(ids) and changed.n_unique() < len(ids):
             is_alike = changed.is_duplicated()
             alike_ids, changed_ids = ids.filter(is_alike), changed.filter(is_alike)
             note = _UNQUOTED_IDS
@@ -307,8 +308,8 @@ def _without_slashes(ids: pl.Series, lines: str) -> pl.Series | None:
 
 def _without_ending(ids: pl.Series) -> pl.Series | None:
     """Without the ending of a file's name; None where all have the same, or none."""
-    endings = ids.str.slice(-4).unique()
-    if len(endings) == 1 and endings[0].startswith("."):
+    first_ending = ids.head(1).str.slice(-4).item() if len(ids) else ""
+    if first_ending.startswith(".") and ids.str.ends_with(first_ending).all():
         return None
     short = ids.str.replace(_FILE_ENDING, "")
     return None if (short == ids).all() else short
