@@ -103,9 +103,9 @@ class ReadOptions(CommandOptions):
     utterances: Any = option(
         INPUT_SECTION,
         "utterance table with any attributes; the table must name the speakers if the utterance "
-        "ids do not begin with the speaker id. Alternatively, a Kaldi data folder, or a pattern "
-        "that [locates the speaker in the ids](bring-your-data.md#ids), such as `{speaker}-**` "
-        "(or one per side: `enrol={speaker}-**` and `test=**/{speaker}_*`)",
+        "ids do not begin with the speaker id. The option also accepts a Kaldi data folder, or a "
+        "pattern that [locates the speaker in the ids](bring-your-data.md#ids), such as "
+        "`{speaker}-**` (or one per side: `enrol={speaker}-**` and `test=**/{speaker}_*`)",
         is_common=True,
         is_repeatable=True,
         parser=one_or_several,
@@ -152,7 +152,7 @@ class ReadOptions(CommandOptions):
         READING_SECTION,
         "[column for each role](bring-your-data.md#columns-with-names): "
         "`enrol=ref_file,test=com_file,score=sc,label=lab`; also words used in cells: "
-        "`accept=ja,reject=nein,failed=too short`, and `nobody=guest` for ids that stand for no "
+        "`accept=ja,reject=nein,failed=too short`, and `nobody=guest` for ids that identify no "
         "speaker",
         NameMapping,
         metavar="ROLES",
@@ -168,7 +168,7 @@ class ReadOptions(CommandOptions):
         metavar="COLUMN",
         default_text="the column that contains the ids. Columns called speaker or id take "
         "precedence; unnamed columns come last. The option is required if several "
-        "other columns fit equally well",
+        "columns with other names fit equally well",
         is_recorded=False,
     )
     encoding: str | None = option(
@@ -223,9 +223,9 @@ class AuditOptions(ReadOptions):
     # how it was read is recorded with the searches
     gallery: Any = option(
         INPUT_SECTION,
-        "for an audit of [identification](methods/identification.md), the enrolled persons: a "
-        "table with a column `person` and optional columns `gallery` and `model`, or a list such "
-        "as `anna,ben`",
+        "persons enrolled for [identification](methods/identification.md), as a table with a "
+        "column `person` and optional columns `gallery` and `model`, or as a list such as "
+        "`anna,ben`",
         value_type="TableSource | Sequence[str] | None",
     )
     # docs/methods/rates.md#groups-of-trials
@@ -256,8 +256,8 @@ class AuditOptions(ReadOptions):
     )
     rank: int = option(
         MEASUREMENT_SECTION,
-        "with `--gallery`: a mated search is missed unless its person is among this number of top "
-        "candidates",
+        "number of top candidates that must include the speaker of a mated search (with "
+        "`--gallery`)",
         Number,
         1,
         is_whole=True,
@@ -267,22 +267,23 @@ class AuditOptions(ReadOptions):
     )
     thresholds: Any = option(
         MEASUREMENT_SECTION,
-        "[rule file](thresholds.md#the-rule-file) of `parivox thresholds`: decide each trial by "
-        "the threshold of its group; the operating point is called `deployed`",
+        "[rule file](thresholds.md#the-rule-file) of `parivox thresholds`, used to decide each "
+        "trial by the threshold of its group; the operating point is called `deployed`",
         is_recorded=False,
         value_type="DocumentSource | None",
     )
     cm: Any = option(
         MEASUREMENT_SECTION,
         "scores of a [countermeasure](methods/costs.md#a-countermeasure-before-the-system), one "
-        "per recording; trials that the countermeasure rejects are rejected, whatever their score",
+        "per recording; trials that the countermeasure rejects count as rejected, whatever their "
+        "score",
         is_recorded=False,
         value_type="TableSource | None",
     )
     cm_threshold: str | None = option(
         MEASUREMENT_SECTION,
-        "threshold of the countermeasure: a number; or `bpcer=X`, `apcer=X` or `eer`, set on all "
-        "recordings",
+        "threshold of the countermeasure: a number, or a rule that sets the threshold on all "
+        "recordings (`bpcer=X`, `apcer=X` or `eer`)",
         Text,
         metavar="POINT",
         is_recorded=False,
@@ -410,7 +411,7 @@ class AuditOptions(ReadOptions):
     # docs/methods/uncertainty.md#intervals-from-replicates
     replicates: int = option(
         UNCERTAINTY_SECTION,
-        "number of replicates for the bootstrap over speakers and noise floors, 50 to 100,000",
+        "number of replicates for the bootstrap over speakers and for noise floors, 50 to 100,000",
         Number,
         1000,
         is_whole=True,
@@ -470,8 +471,8 @@ class AuditOptions(ReadOptions):
     limit: tuple[str, ...] = option(
         UNCERTAINTY_SECTION,
         "[maximum allowed rate](uncertainty.md#limits-and-people), such as `fnr=5%`, `fpr=0.001` "
-        "or `fta=2%`; maximum ratio to the first reference, such as `fpr=1.5x`; for one group "
-        "only, `fnr:f=5%`",
+        "or `fta=2%`, or maximum ratio to the first reference, such as `fpr=1.5x`; `fnr:f=5%` "
+        "limits one group only",
         Texts,
         (),
         metavar="RATE=MAX",
@@ -483,7 +484,7 @@ class AuditOptions(ReadOptions):
     attempts: int | None = option(
         UNCERTAINTY_SECTION,
         "number of attempts per person, used to report the share of speakers rejected in all "
-        "attempts, and of impostors accepted in at least one",
+        "attempts, and the share of impostors accepted in at least one",
         Number,
         is_whole=True,
         low=1,
@@ -540,7 +541,8 @@ class AuditOptions(ReadOptions):
     trial_table: Any = option(
         OUTPUT_SECTION,
         "write [every trial](output.md#the-table-of-trials) with its errors, groups and speaker "
-        "numbers to CSV or Parquet, for your own models",
+        "numbers to CSV or Parquet, for your own statistical "
+        "models",
         value_type="str | os.PathLike[str] | None",
     )
     metrics: Mapping[str, Callable[..., Any]] | None = option(
@@ -574,8 +576,8 @@ class CountOptions(ReadOptions):
     )
     thresholds: Any = option(
         COUNTING_SECTION,
-        "score at which to count trials: with `--step`, in addition to the bins; otherwise, at "
-        "these scores only",
+        "score at which to count trials, in addition to the bins of `--step`; without `--step`, "
+        "trials are counted only at these scores",
         Unchecked,
         (),
         metavar="X",
@@ -612,13 +614,13 @@ class CountOptions(ReadOptions):
     )
     regroup: bool = option(
         COUNTING_SECTION,
-        "with `--key`: count trials again by other groups, even if groups were suppressed before",
+        "with `--key`, count trials again by other groups, even if groups were suppressed before",
         Flag,
         False,
     )
     blocks: int | None = option(
         COUNTING_SECTION,
-        "with `--key`: count by blocks of at least this many speakers, not by single speakers",
+        "with `--key`, count by blocks of at least this many speakers, not by single speakers",
         Number,
         is_whole=True,
         low=2,
@@ -650,9 +652,9 @@ class WorkersCommand(CommandOptions):
 
     workers: int | None = option(
         OUTPUT_SECTION,
-        "number of processes, which changes no result; little work is done in one",
+        "number of processes, which does not affect results; small tasks use one process",
         Number,
-        default_text="one per processor, fewer if memory is short; in Python 1",
+        default_text="one per processor, or fewer if memory is short; in Python, 1",
         is_whole=True,
         low=1,
         high=1024,
@@ -679,8 +681,8 @@ class ReportDetailsCommand(CommandOptions):
     context: Any = option(
         OUTPUT_SECTION,
         "[audit context](report.md#audit-context) (YAML): [labels](report.md#labels) of groups, "
-        "systems and operating points; for the report, also purpose, population, and who chose "
-        "the threshold, the groups and the margin",
+        "systems and operating points, and facts for the report, such as purpose, population, "
+        "and the people who chose the threshold, the groups and the margin",
         default_text='"not supplied" is shown',
     )
 
@@ -796,7 +798,7 @@ class ReportCommand(CommandOptions):
     out: Any = option(
         OUTPUT_SECTION,
         "write the report (`.html`), tables (`.md`, `.tex`, `.xlsx`) or numbers (`.json`, "
-        "`.yaml`) to this file; an earlier report is replaced, any other file is refused",
+        "`.yaml`) to this file; an existing file is replaced only if Parivox wrote it",
     )
     format: str | None = option(
         OUTPUT_SECTION,
@@ -816,8 +818,8 @@ class ReportCommand(CommandOptions):
     )
     figures: Any = option(
         OUTPUT_SECTION,
-        "write each figure to a file in this folder, in column width on a white background, and "
-        "`index.md`, which explains the figures",
+        "write the figures and an explanatory `index.md` to this folder; figures are one or two "
+        "columns wide, on a white background",
         metavar="FOLDER",
     )
     formats: str | None = option(

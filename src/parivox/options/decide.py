@@ -47,8 +47,8 @@ class HeldOutOptions(ReadOptions):
     )
     normalised: Any = option(
         FITTING_SECTION,
-        "the same trials with scores normalised without labels (by AS-norm or quality); a common "
-        "threshold or calibrator is also evaluated on these scores",
+        "AS-norm scores or quality-adjusted scores of the trials in SCORES, computed without "
+        "labels; a common threshold or calibrator is also evaluated on these scores",
         is_common=True,
         value_type="TableSource | None",
     )

@@ -20,7 +20,7 @@ class GateCommand(CommandOptions):
     )
     policy: Any = option(
         COMPARISON_SECTION,
-        "[policy](gate.md#what-a-policy-says) (YAML), whose conditions are checked",
+        "[policy](gate.md#what-a-policy-says) (YAML) with the conditions to check",
     )
     baseline: Any = option(
         COMPARISON_SECTION,

@@ -48,7 +48,7 @@ class MonitorOptions(ReadOptions):
     )
     new_key: Any = option(
         MONITORING_SECTION,
-        "with `--new`: create a new random secret, write it to this file and use it like `--key`",
+        "with `--new`, create a new random secret, write it to this file and use it like `--key`",
         metavar="FILE",
         is_common=True,
         value_type="str | os.PathLike[str] | None",

@@ -39,7 +39,7 @@ class SystemOptions(CommandOptions):
     )
     sample_rate: int | None = option(
         SYSTEM_SECTION,
-        "for a function or ONNX file: sample rate of the waveforms that the system takes",
+        "sample rate of the waveforms that a function or ONNX file expects",
         Number,
         metavar="HZ",
         **_COUNT_BOUNDS,
@@ -98,8 +98,8 @@ class EmbedOptions(CommandOptions):
     batch: int = option(PROCESSING_SECTION, "recordings per batch", Number, 64, **_COUNT_BOUNDS)
     ray: str | None = option(
         PROCESSING_SECTION,
-        "use the [Ray cluster](scale.md#ray) at `HOST:PORT`; without a value, the cluster of "
-        "`RAY_ADDRESS`, if set, or this machine",
+        "use the [Ray cluster](scale.md#ray) at `HOST:PORT`; without a value, the cluster at "
+        "`RAY_ADDRESS` (if set) or this machine",
         Text,
         metavar="ADDRESS",
         implied_text="auto",
@@ -216,8 +216,8 @@ class ScoreOptions(CommandOptions):
     )
     models_by: str | None = option(
         SCORING_SECTION,
-        "for models of several recordings: average the `embeddings` (default where possible) or "
-        "the `scores`",
+        "quantity to average over the recordings of a model: `embeddings` (default where "
+        "possible) or `scores`",
         Text,
         metavar="WHAT",
     )

@@ -82,7 +82,7 @@ class ListOptions(CommandOptions):
         LIST_SECTION,
         "utterance table with speakers, recordings (a column `recording`, `video`, `session` or "
         "`call`; otherwise the folder of the file) and any attributes; or a pattern of ids such "
-        "as `{speaker}-**`, if needed one per side as for `parivox audit`",
+        "as `{speaker}-**`, or one pattern per side, as for `parivox audit`",
         is_repeatable=True,
         parser=one_or_several,
         value_type="UtteranceSource | None",
@@ -148,8 +148,8 @@ class CheckOptions(DescribeOptions):
     )
     variants: Any = option(
         CHECK_SECTION,
-        "further lists drawn by the same rules; if all lists contain scores, their EERs are "
-        "compared",
+        "further lists drawn by the same rules as the checked list; if all lists contain scores, "
+        "their EERs are compared",
         Unchecked,
         (),
         metavar="LIST",
@@ -296,7 +296,10 @@ class BuildOptions(CommandOptions):
     encoding: str | None = option_like(ReadOptions, "encoding", section=BUILDING_SECTION)
     quotes: str | None = option_like(ReadOptions, "quotes", section=BUILDING_SECTION)
     speaker_ids: bool = option(
-        BUILDING_SECTION, "name the excluded speakers, also in the manifest", Flag, False
+        BUILDING_SECTION,
+        "name excluded speakers in the output and the manifest",
+        Flag,
+        False,
     )
     progress: Callable[[Progress], None] | None = option_like(
         ReadOptions, "progress", section=BUILDING_SECTION
@@ -367,7 +370,7 @@ class InclusiveOptions(BuildOptions):
     )
     balance_partners: Any = option(
         SAMPLING_SECTION,
-        "draw partners at random instead of in turn",
+        "draw nontarget partners at random instead of in turn",
         command_name="no-balance-partners",
         flag_value=False,
         value_type="bool | None",
@@ -375,7 +378,7 @@ class InclusiveOptions(BuildOptions):
     )
     compat: str | None = option(
         SAMPLING_SECTION,
-        "`hutiri2022`: follow the listing of the algorithm in [paper 002](references.md#paper-002)",
+        "`hutiri2022`: follow the algorithm as listed in [paper 002](references.md#paper-002)",
         Text,
         metavar="PAPER",
         choices=("hutiri2022",),

@@ -38,12 +38,12 @@ class OtherAuditOptions(TypedDict, total=False):
     """format of the scores (default: detected from the content)"""
     columns: Mapping[str, str] | None
     """column for each role: enrol=ref_file,test=com_file,score=sc,label=lab; also words used in
-    cells: accept=ja,reject=nein,failed=too short, and nobody=guest for ids that stand for no
+    cells: accept=ja,reject=nein,failed=too short, and nobody=guest for ids that identify no
     speaker"""
     id: str | None
     """id column of the speaker table (default: the column that contains the ids. Columns called
     speaker or id take precedence; unnamed columns come last. The option is required if several
-    other columns fit equally well)"""
+    columns with other names fit equally well)"""
     encoding: str | None
     """encoding of text files that are neither UTF-8 nor UTF-16: cp1250, gbk or any other that
     Python supports (default: guessed, with a warning, if only one reading is possible; otherwise,
@@ -60,23 +60,23 @@ class OtherAuditOptions(TypedDict, total=False):
     """function called with the progress of each stage, when the stage begins and ends and at most
     four times a second in between; print shows it"""
     gallery: TableSource | Sequence[str] | None
-    """for an audit of identification, the enrolled persons: a table with a column person and
-    optional columns gallery and model, or a list such as anna,ben"""
+    """persons enrolled for identification, as a table with a column person and optional columns
+    gallery and model, or as a list such as anna,ben"""
     allocate: Sequence[str] | str | None
     """allocation, the rule that assigns nontarget trials to groups: both, enrol, test, either
     (default: both; enrol if nontarget trials have no test speaker)"""
     rank: int
-    """with --gallery: a mated search is missed unless its person is among this number of top
-    candidates (default: 1)"""
+    """number of top candidates that must include the speaker of a mated search (with --gallery)
+    (default: 1)"""
     thresholds: DocumentSource | None
-    """rule file of parivox thresholds: decide each trial by the threshold of its group; the
+    """rule file of parivox thresholds, used to decide each trial by the threshold of its group; the
     operating point is called deployed"""
     cm: TableSource | None
-    """scores of a countermeasure, one per recording; trials that the countermeasure rejects are
-    rejected, whatever their score"""
+    """scores of a countermeasure, one per recording; trials that the countermeasure rejects count
+    as rejected, whatever their score"""
     cm_threshold: str | None
-    """threshold of the countermeasure: a number; or bpcer=X, apcer=X or eer, set on all
-    recordings"""
+    """threshold of the countermeasure: a number, or a rule that sets the threshold on all
+    recordings (bpcer=X, apcer=X or eer)"""
     threshold_from: ScoreSource | None
     """development scores on which the thresholds are set (default: all trials of the system)"""
     cost: Sequence[str] | str
@@ -114,7 +114,7 @@ class OtherAuditOptions(TypedDict, total=False):
     confidence: float
     """confidence level of intervals and verdicts, 0.5 to 0.999 (default: 0.95)"""
     replicates: int
-    """number of replicates for the bootstrap over speakers and noise floors, 50 to 100,000
+    """number of replicates for the bootstrap over speakers and for noise floors, 50 to 100,000
     (default: 1000)"""
     seed: int
     """random seed of the replicates; the same seed gives the same numbers (default: 0)"""
@@ -131,7 +131,7 @@ class OtherAuditOptions(TypedDict, total=False):
     reciprocal (default: 1.25)"""
     attempts: int | None
     """number of attempts per person, used to report the share of speakers rejected in all attempts,
-    and of impostors accepted in at least one"""
+    and the share of impostors accepted in at least one"""
     gates: Sequence[str] | str
     """minimum sample size of a group: for a verdict, inference=5 (speakers); for summary measures,
     speakers=10, errors=5 (effective errors) and pairs=45 (pairs of speakers) (default: these
@@ -147,7 +147,7 @@ class OtherAuditOptions(TypedDict, total=False):
     nearest_max EER)"""
     trial_table: str | os.PathLike[str] | None
     """write every trial with its errors, groups and speaker numbers to CSV or Parquet, for your own
-    models"""
+    statistical models"""
     metrics: Mapping[str, Callable[..., Any]] | None
     """your own metrics: functions from error counts [..., group, threshold] to values [..., group]
     (of the whole curve) or [..., group, threshold] (at each operating point); lower is better.
@@ -170,8 +170,8 @@ class PlannedAuditOptions(OtherAuditOptions, total=False):
     """separate trial list with labels, joined to the scores by both ids (never by line order)"""
     utterances: UtteranceSource | None
     """utterance table with any attributes; the table must name the speakers if the utterance ids do
-    not begin with the speaker id. Alternatively, a Kaldi data folder, or a pattern that locates the
-    speaker in the ids, such as {speaker}-** (or one per side: enrol={speaker}-** and
+    not begin with the speaker id. The option also accepts a Kaldi data folder, or a pattern that
+    locates the speaker in the ids, such as {speaker}-** (or one per side: enrol={speaker}-** and
     test=**/{speaker}_*)"""
     groups: DocumentSource | None
     """groups file (YAML), which defines the values of each group and what to compare"""
@@ -183,8 +183,8 @@ class PlannedAuditOptions(OtherAuditOptions, total=False):
     intervals: bool
     """intervals, noise floors, verdicts and limits"""
     limits: Sequence[str] | str
-    """maximum allowed rate, such as fnr=5%, fpr=0.001 or fta=2%; maximum ratio to the first
-    reference, such as fpr=1.5x; for one group only, fnr:f=5%"""
+    """maximum allowed rate, such as fnr=5%, fpr=0.001 or fta=2%, or maximum ratio to the first
+    reference, such as fpr=1.5x; fnr:f=5% limits one group only"""
     compare: bool
     """compare the systems and trial lists with each other"""
 
@@ -196,8 +196,8 @@ class OtherCountOptions(TypedDict, total=False):
     """separate trial list with labels, joined to the scores by both ids (never by line order)"""
     utterances: UtteranceSource | None
     """utterance table with any attributes; the table must name the speakers if the utterance ids do
-    not begin with the speaker id. Alternatively, a Kaldi data folder, or a pattern that locates the
-    speaker in the ids, such as {speaker}-** (or one per side: enrol={speaker}-** and
+    not begin with the speaker id. The option also accepts a Kaldi data folder, or a pattern that
+    locates the speaker in the ids, such as {speaker}-** (or one per side: enrol={speaker}-** and
     test=**/{speaker}_*)"""
     models: TableSource | None
     """model table, for enrolments made of several recordings: each row names a model, its speaker
@@ -213,12 +213,12 @@ class OtherCountOptions(TypedDict, total=False):
     """format of the scores (default: detected from the content)"""
     columns: Mapping[str, str] | None
     """column for each role: enrol=ref_file,test=com_file,score=sc,label=lab; also words used in
-    cells: accept=ja,reject=nein,failed=too short, and nobody=guest for ids that stand for no
+    cells: accept=ja,reject=nein,failed=too short, and nobody=guest for ids that identify no
     speaker"""
     id: str | None
     """id column of the speaker table (default: the column that contains the ids. Columns called
     speaker or id take precedence; unnamed columns come last. The option is required if several
-    other columns fit equally well)"""
+    columns with other names fit equally well)"""
     encoding: str | None
     """encoding of text files that are neither UTF-8 nor UTF-16: cp1250, gbk or any other that
     Python supports (default: guessed, with a warning, if only one reading is possible; otherwise,
@@ -235,7 +235,7 @@ class OtherCountOptions(TypedDict, total=False):
     """function called with the progress of each stage, when the stage begins and ends and at most
     four times a second in between; print shows it"""
     regroup: bool
-    """with --key: count trials again by other groups, even if groups were suppressed before"""
+    """with --key, count trials again by other groups, even if groups were suppressed before"""
     llr: bool
     """scores are natural-log likelihood ratios"""
     llr_base: int | None
@@ -261,7 +261,7 @@ class OtherBuildOptions(TypedDict, total=False):
     quotes: str | None
     """none: quotes in text tables are ordinary characters and do not enclose cells"""
     speaker_ids: bool
-    """name the excluded speakers, also in the manifest"""
+    """name excluded speakers in the output and the manifest"""
     progress: Callable[[Progress], None] | None
     """function called with the progress of each stage, when the stage begins and ends and at most
     four times a second in between; print shows it"""
