@@ -219,7 +219,7 @@ def test_names_tell_their_encoding_and_a_warning_shows_one(write, encoding):
 @pytest.mark.parametrize(
     ("encoding", "names", "readings"),
     [
-        ("cp1252", ["Inês", "Tom"], "'Inês' (in cp1252), 'Inęs' (in cp1250)"),
+        ("cp1252", ["Inês", "Tom"], "'Inês' (in cp1252) or 'Inęs' (in cp1250)"),
         ("cp1250", ["Szűcs"], "'Szűcs' (in cp1250)"),
         ("gbk", ["王"], "'王' (in gbk)"),
         ("cp1251", ["м", "ж"], "'м' (in cp1251)"),

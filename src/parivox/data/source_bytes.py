@@ -235,10 +235,11 @@ def _guessed_encoding(readings: Mapping[str, str], name: str, location: str) -> 
             "as UTF-8"
         )
         raise DataError(msg, hint)
-    shown = ", ".join(
+    *first_words, last_word = (
         f"{word!r} (in {candidate})"
         for candidate, word in list(readings.items())[:_MAX_READINGS_SHOWN]
     )
+    shown = f"{', '.join(first_words)} or {last_word}" if first_words else last_word
     msg = f"{location}, and the word may be {shown}"
     hint = (
         "choose one with --encoding, for example "

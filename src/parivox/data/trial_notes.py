@@ -212,10 +212,13 @@ def contradiction_error(
         row, cells = matching_rows[0], matching_rows[0].cells
         msg = (
             f"{row.location('decision')}: {shown} is {cells['decision']!r}, but has score "
-            f"{cells['score']} and threshold {cells['threshold']}: scores at or above the "
-            f"threshold are accepted ({_number_of_such(counts.wrong_decisions)})"
+            f"{cells['score']} and threshold {cells['threshold']} "
+            f"({_number_of_such(counts.wrong_decisions)})"
         )
-        hint = f"correct one of the two, {_CONFLICT_REMEDY}"
+        hint = (
+            "correct one value (scores at or above the threshold are accepted), "
+            f"{_CONFLICT_REMEDY}"
+        )
         return DataError(msg, hint)
     row, cells = (
         matching_rows[0],
