@@ -216,8 +216,7 @@ def contradiction_error(
             f"({_number_of_such(counts.wrong_decisions)})"
         )
         hint = (
-            "correct one value (scores at or above the threshold are accepted), "
-            f"{_CONFLICT_REMEDY}"
+            f"correct one value (scores at or above the threshold are accepted), {_CONFLICT_REMEDY}"
         )
         return DataError(msg, hint)
     row, cells = (

@@ -168,7 +168,7 @@ class ReadOptions(CommandOptions):
         metavar="COLUMN",
         default_text="the column that contains the ids. Columns called speaker or id take "
         "precedence; unnamed columns come last. The option is required if several "
-        "columns with other names fit equally well",
+        "columns fit equally well",
         is_recorded=False,
     )
     encoding: str | None = option(

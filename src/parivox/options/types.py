@@ -43,7 +43,7 @@ class OtherAuditOptions(TypedDict, total=False):
     id: str | None
     """id column of the speaker table (default: the column that contains the ids. Columns called
     speaker or id take precedence; unnamed columns come last. The option is required if several
-    columns with other names fit equally well)"""
+    columns fit equally well)"""
     encoding: str | None
     """encoding of text files that are neither UTF-8 nor UTF-16: cp1250, gbk or any other that
     Python supports (default: guessed, with a warning, if only one reading is possible; otherwise,
@@ -218,7 +218,7 @@ class OtherCountOptions(TypedDict, total=False):
     id: str | None
     """id column of the speaker table (default: the column that contains the ids. Columns called
     speaker or id take precedence; unnamed columns come last. The option is required if several
-    columns with other names fit equally well)"""
+    columns fit equally well)"""
     encoding: str | None
     """encoding of text files that are neither UTF-8 nor UTF-16: cp1250, gbk or any other that
     Python supports (default: guessed, with a warning, if only one reading is possible; otherwise,
