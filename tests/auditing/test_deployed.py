@@ -387,7 +387,8 @@ def test_many_thresholds_are_told_by_the_lowest_and_the_highest(bank, audit_of):
     told = audit.data.subset(grouping="all")
     assert [row["value"] for row in told] == [1.0, 1.59]
     assert [item_in_words(row) for row in told] == [
-        f"trials at the deployed threshold {level}; only the lowest and highest of 60 are listed"
+        f"trials at the deployed threshold {level}; only the lowest and highest of 60 thresholds "
+        "are listed"
         for level in (1.0, 1.59)
     ]
     (point,) = audit.operating_points.subset(operating_point="deployed")

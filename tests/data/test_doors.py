@@ -261,7 +261,7 @@ def test_ids_cut_within_a_name_are_told_from_whole_ones(write, cut, message):
     rows = [(f"{e[0]}/{e}", f"{t[0]}/{t}") for e, t in (utterances[:2], utterances[2:])]
     list_ = write("list", lines(f"{e} {t} target" for e, t in rows))
     scores = write("scores", lines(f"{cut(e)} {cut(t)} 0.5" for e, t in rows))
-    with pytest.raises(ParivoxError, match="the ids of the scores end at a full stop"):
+    with pytest.raises(ParivoxError, match="the ids of the scores are cut at a full stop"):
         pv.audit(scores, trials=list_)
 
 
@@ -701,7 +701,7 @@ def test_a_word_for_failures_is_one_by_the_option_that_inspect_writes(write, par
     write("bank.csv", decided("accepted", "rejected", "too short"))
     completed = parivox("inspect", "bank.csv", "people.csv")
     assert "columns recognised by their content: decision = 'result'" in completed
-    assert "'too short' is read as a failure; audit needs" in completed
+    assert "'too short' is read as a failure; to audit, give" in completed
     command = proposed_in(completed)
     assert command[-2:] == ["--columns", "failed=too short"]
     assert "58 trials, 6 speakers" in parivox(*command, "--no-intervals")

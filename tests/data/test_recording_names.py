@@ -85,7 +85,7 @@ def test_numbers_may_be_recordings_and_words_look_like_attributes():
         for kind in ("numbers", "languages")
     )
     assert "may number the recordings" in numbers
-    assert "look like an attribute" in languages
+    assert "look like values of an attribute" in languages
 
 
 def test_calls_of_two_speakers_each_are_recordings():

@@ -71,8 +71,8 @@ def test_all_pairs_of_verdicts_read_differently():
             "better",
             (0.0, 0.0, 0.7),
             (
-                "no false rejects; false rejects are at most 0.70 times as frequent as among all "
-                "other groups combined"
+                "no false rejects; upper limit: 0.70 times as frequent as among all other groups "
+                "combined"
             ),
         ),
     ],

@@ -79,7 +79,9 @@ _DIFFERENCE_CODES = {
 ID_DIFFERENCES = {
     "sides_are_swapped": "enrol and test are swapped",
     **{code: f"the ids differ {difference}" for difference, code in _DIFFERENCE_CODES.items()},
-    "ids_cut_at_full_stop": "the ids of the scores end at a full stop, where SpeechBrain cuts ids",
+    "ids_cut_at_full_stop": (
+        "the ids of the scores are cut at a full stop (SpeechBrain cuts at the first)"
+    ),
 }
 """By code: what the pairs of two files may differ in."""
 _FULL_STOP_CUTS = (r"\..*$", r"\.[^.]*$")

@@ -146,7 +146,8 @@ class Bins:
         """In words, for messages."""
         listed = self.thresholds_in_words
         if self.step:
-            return f"bins of {self.step}" + (f" with edges at {listed}" if listed else "")
+            edges = "an extra edge" if len(self.thresholds) == 1 else "extra edges"
+            return f"bins of {self.step}" + (f" with {edges} at {listed}" if listed else "")
         return f"thresholds {listed}" if listed else "each score"
 
 

@@ -96,10 +96,14 @@ def _few_speakers(values: Mapping[str, Any]) -> str:
 
 def _common_trials(values: Mapping[str, Any]) -> str:
     n_systems = values.get("systems", 2)
-    owners = f"all {n_systems} systems have" if n_systems > 2 else "both systems have"
+    owners = "both systems have"
+    sizes = f"{values['first']:,} and {values['second']:,}"
+    whose = f"of {sizes}"
+    if n_systems > 2:
+        owners, whose = f"all {n_systems} systems have", f"the two compared have {sizes}"
     return (
-        f"{owners} {values['common']:,} trials in common (of {values['first']:,} and "
-        f"{values['second']:,}); only the common trials are compared"
+        f"{owners} {values['common']:,} trials in common ({whose}); only the common trials are "
+        "compared"
     )
 
 
@@ -130,21 +134,20 @@ SENTENCES: dict[str, SentenceTemplate] = {
     "no_nonmated_searches": SentenceTemplate("no non-mated searches"),
     "no_searches": SentenceTemplate("no searches"),
     "lists_end_above_threshold": SentenceTemplate(
-        "some candidate list ends at or above the threshold"
+        "candidate lists may be cut off at or above the threshold"
     ),
     "too_many_certain_rejects": SentenceTemplate(
         "no threshold reaches this rate, as too many trials are rejected at every threshold"
     ),
     "fnir_above_fpir": SentenceTemplate("FNIR exceeds FPIR at every threshold"),
     "decisions_without_scores": SentenceTemplate("decisions without scores"),
-    "counted_at_thresholds": SentenceTemplate("trials are counted at given thresholds only"),
+    "counted_at_thresholds": SentenceTemplate("trials are counted only at the given thresholds"),
     "target_rate_too_low": SentenceTemplate(
         _few_trials, {"operating_point": "fpr=0.001", "trials": 500}
     ),
     "threshold_between_edges": SentenceTemplate(_bin_edges, {"step": "0.01", "thresholds": [0.5]}),
     "unresolvable": SentenceTemplate(
-        "a rate of {target_rate!r} cannot be resolved: it is less than one error in {trials} "
-        "trials",
+        "{trials} trials cannot resolve a rate of {target_rate!r} (less than one error)",
         {"target_rate": 0.001, "trials": 500},
     ),
     "not_declared_llr": SentenceTemplate(
@@ -208,7 +211,7 @@ SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "undefined_in_replicates": SentenceTemplate(_undefined_share, {"share": 0.012}),
     "reference_itself": SentenceTemplate("the reference itself"),
-    "as_of_fpr": SentenceTemplate("the interval is that of FPR"),
+    "as_of_fpr": SentenceTemplate("the interval is taken from FPR"),
     "equal_weights": SentenceTemplate(_strata, {"strata": ["phone", "studio"]}),
     "trials_left_out": SentenceTemplate(_excluded_share, {"share": 0.25}),
     # why there is no interval
@@ -245,8 +248,8 @@ SENTENCES: dict[str, SentenceTemplate] = {
     "too_many_trials_for_memory": SentenceTemplate("the trials do not fit in memory"),
     "too_many_speakers_to_draw": SentenceTemplate("there are too many speakers for random draws"),
     "tau_log_is_cut_off": SentenceTemplate(
-        "replicates of tau_log are distorted, because tau_log is cut off at 0; spread is the "
-        "square of tau_log without this cut-off"
+        "tau_log is cut off at 0, which distorts its replicates; the measure spread is tau_log "
+        "squared, without this cut-off"
     ),
     "few_speakers_decide_slope": SentenceTemplate("the slope depends on one or two speakers"),
     # why a measure of groups is undefined, or of which groups it is
@@ -277,7 +280,7 @@ SENTENCES: dict[str, SentenceTemplate] = {
         "too few groups, or too few errors, to test for an interaction"
     ),
     "groups_that_both_have": SentenceTemplate(
-        "computed over the {groups} groups that both systems or lists have", {"groups": 3}
+        "computed over the {groups} groups shared by both systems or lists", {"groups": 3}
     ),
     "some_groups": SentenceTemplate("computed over {groups} groups", {"groups": 3}),
     "groups_that_pass_gates": SentenceTemplate(
@@ -308,8 +311,8 @@ SENTENCES: dict[str, SentenceTemplate] = {
     "same_in_all_draws": SentenceTemplate("the value is the same in all draws"),
     "one_value": SentenceTemplate("the attribute has the same value for all speakers"),
     "separated": SentenceTemplate(
-        "the values of the attribute in trials with errors are all at or above, or all at or "
-        "below, the values in all other trials"
+        "the attribute's lowest value in trials with errors is at or above its highest value in "
+        "all other trials, or vice versa"
     ),
     # what another version wrote, and what the exit code tells
     "missing_in_version": SentenceTemplate(
@@ -317,7 +320,8 @@ SENTENCES: dict[str, SentenceTemplate] = {
         {"version": "0.1.0", "kind": "column"},
     ),
     "unknown_to_this_version": SentenceTemplate(
-        "set aside, as this version of Parivox does not know this table or column; update Parivox"
+        "not loaded, as this version of Parivox does not recognise this table or column; update "
+        "Parivox"
     ),
     "limit_not_met": SentenceTemplate("a limit is not met ({group})", {"group": "f"}),
     "limit_inconclusive": SentenceTemplate(

@@ -119,9 +119,9 @@ def shared_folders_text(values: Values) -> str:
     """Return why folders may be no recordings: many speakers share their names."""
     shown = ", ".join(map(repr, values["examples"]))
     more = ", ..." if values["n_names"] > len(values["examples"]) else ""
-    may_be = "look like an attribute (language, device, type of session)"
+    may_be = "look like values of an attribute (language, device, type of session)"
     if values["are_numbered"]:
-        may_be = "may number the recordings of each speaker, or be an attribute"
+        may_be = "may number the recordings of each speaker, or be values of an attribute"
     return (
         f"folder names {shown}{more}, shared by up to {values['most_speakers']:,} of "
         f"{values['n_speakers']:,} speakers, {may_be}"
@@ -176,7 +176,7 @@ def _trials_at_deployed_threshold(values: Values) -> str:
         f"{_TRIALS(values)} at the deployed threshold {values['threshold']}{_allocation(values)}"
     )
     if "extremes_of" in values:
-        words += f"; only the lowest and highest of {values['extremes_of']:,} are listed"
+        words += f"; only the lowest and highest of {values['extremes_of']:,} thresholds are listed"
     return words
 
 
@@ -330,7 +330,7 @@ def _spoof_share_difference(values: Values) -> str:
 def _words_of_failures(values: Values) -> str:
     explanation = failure_words_text(values["words"])
     option = columns_option(values["columns"])
-    return f"column {values['column']!r}: {explanation}; audit needs {option}"
+    return f"column {values['column']!r}: {explanation}; to audit, give {option}"
 
 
 _TRIALS = _with_number("trial{s}")
@@ -347,10 +347,10 @@ _COUNTED = {
     "nontarget_trials": _counted("nontarget trial{s}"),
     "spoof_trials": _counted("spoof trial{s}"),
     "labels_of_espnet_spoof": _counted(
-        "label{s} read as ESPnet writes labels of ASVspoof 5: 0 target, 1 nontarget, 2 spoof"
+        "label{s} read in ESPnet's coding of ASVspoof 5: 0 target, 1 nontarget, 2 spoof"
     ),
     "spoof_trials_of_other_speakers": _counted(
-        "spoof trial{s} that imitate{v} another speaker than the claimed one"
+        "spoof trial{s} that imitate{v} a speaker other than the claimed one"
     ),
     "spoof_trials_without_attack": _counted("spoof trial{s} without attack"),
     "claimed_speakers_without_target_trials": _counted(
@@ -414,12 +414,12 @@ _COUNTED = {
     "repeated_utterance_rows": _counted("row{s} that repeat{v} an utterance"),
     "repeated_model_rows": _counted("row{s} that repeat{v} a recording of a model"),
     "speakers_of_unknown_group": _counted(
-        "speaker{s} with trials but of an unknown or excluded group"
+        "speaker{s} with trials, but an unknown or excluded group"
     ),
     "utterances_of_unknown_group": _counted(
-        "utterance{s} with trials but of an unknown or excluded group"
+        "utterance{s} with trials, but an unknown or excluded group"
     ),
-    "speakers_without_trials": _counted("speaker{s} of groups without any trial"),
+    "speakers_without_trials": _counted("speaker{s} in groups without trials"),
     "trials_in_no_stratum": _counted("trial{s} in no stratum of --within, or between two strata"),
     "trials_beyond_memory": _counted("trial{s} of a list that does not fit in memory"),
     "files_of_counts": _counted("file{s} of score counts"),
@@ -438,7 +438,7 @@ _COUNTED = {
         "searches excluded, as pairs with an enrolled person are missing"
     ),
     "lower_scores_of_models": SentenceTemplate(
-        "scores of a person's further models (the highest score of each person counts)"
+        "scores from additional models of a person (each person's highest score counts)"
     ),
     "mates_in_ties": SentenceTemplate(
         "mated searches in which another person has the same score as the person sought"
@@ -451,7 +451,7 @@ _COUNTED = {
 CONTENTS = {
     "by_speaker_or_recording": SentenceTemplate("results by speaker or recording"),
     "by_recording": SentenceTemplate("results by recording"),
-    "quantiles_of_seconds": SentenceTemplate("median and quantile of the seconds per trial"),
+    "quantiles_of_seconds": SentenceTemplate("median and 95 % quantile of the seconds per trial"),
     "speakers": SentenceTemplate("speakers"),
     "failure_rates": SentenceTemplate("failure-to-enrol and failure-to-acquire rates"),
     "trials_in_several_files": SentenceTemplate("trials that occur in several files"),
@@ -539,12 +539,10 @@ DATA_SENTENCES = {
         "no group has fewer than {speakers} speakers, so no group is suppressed", {"speakers": 5}
     ),
     "groups_of_any_size": SentenceTemplate("no group is suppressed, however few speakers it has"),
-    "rows_joinable": SentenceTemplate(
-        "rows of different groupings can be matched by their scores where scores are rare"
-    ),
+    "rows_joinable": SentenceTemplate("rows of different groupings can be matched by rare scores"),
     "rows_rarely_joinable": SentenceTemplate(
-        "rows of different groupings cannot be matched by their scores, except for trials with "
-        "rare scores: at most a tenth of a group's trials"
+        "rows of different groupings can be matched only by rare scores, which at most a tenth of "
+        "a group's trials have"
     ),
     "trials_as_counts": SentenceTemplate(
         _size_of_counts, {"trials": 9850, "groupings": ["gender"], "within": [], "rows": 412}
@@ -593,8 +591,8 @@ DATA_SENTENCES = {
         "excluded with their trials, as the other trials have scores"
     ),
     "left_out_for_placeholder": SentenceTemplate(
-        "excluded, as a speaker is a placeholder such as nan or unknown; if the placeholder is a "
-        "name, list it in the speaker table"
+        "excluded, as a speaker id is a placeholder such as nan or unknown; if the id is real, "
+        "list it in the speaker table"
     ),
     "counted_once": SentenceTemplate("counted once"),
     "sfar_may_be_too_low": SentenceTemplate("SFAR may be too low"),
@@ -611,30 +609,30 @@ DATA_SENTENCES = {
     "counted_as_rejected": SentenceTemplate("counted as rejected in FRR and FAR"),
     "counted_in_fte_or_fta": SentenceTemplate("counted in FTE or FTA only"),
     "counted_for_enrolment_speaker": SentenceTemplate(
-        "these trials count for the group of the enrolment speaker, whose FPR then has no "
+        "these trials count for the enrolment speaker's group, and the FPR of this group has no "
         "interval; for an interval, name the test speakers in a column test_speaker or with "
         "--utterances"
     ),
     "counted_for_both_speakers": SentenceTemplate("each trial counts for both speakers"),
     "p_of_exchanged_speakers": SentenceTemplate(
-        "p = {p:.2g} by a permutation of speakers among groups", {"p": 0.0012}
+        "test of equal shares in all groups: p = {p:.2g}", {"p": 0.0012}
     ),
     "compared_with_all_others": SentenceTemplate("each recording is compared with all others"),
     "no_labels": SentenceTemplate("the file has no labels"),
     "no_labels_and_no_claims": SentenceTemplate(
-        "the file has no labels and no claims: {column!r} is both the caller and the claimed "
-        "customer",
+        "the file has no labels and no claims: column {column!r} names both the caller and the "
+        "claimed customer",
         {"column": "customer"},
     ),
     "no_status": SentenceTemplate("no status"),
     "scores_tell_outcomes": SentenceTemplate("the score file states the outcome of each trial"),
     "thresholds_in_units_of_scores": SentenceTemplate("thresholds are in the units of the scores"),
     "both_sides_must_have_one_value": SentenceTemplate(
-        "both sides must have the same value; enrol.x or test.x selects by one side"
+        "both sides must have the same value; to use one side, name enrol.x or test.x"
     ),
     "first_such_row": SentenceTemplate("the first such row is row {row}", {"row": 7}),
     "groups": SentenceTemplate(_groups, {"groups": ["f+Chile", "m+Peru"], "more": 3}),
-    "needs_rows": SentenceTemplate("the rows of the trials are needed"),
+    "needs_rows": SentenceTemplate("individual trials are needed"),
     "counts_hold_sums": SentenceTemplate("score counts contain seconds only as sums"),
     "unknown_in_several_files": SentenceTemplate(
         "unknown with several files of score counts, as the same speaker or "
@@ -698,7 +696,8 @@ DATA_SENTENCES = {
         "speakers who may be one person under two spellings"
     ),
     "ids_differ_in_spelling": SentenceTemplate(
-        "the ids differ only in case, blanks, signs, leading zeros or the order of words"
+        "the ids differ only in case, spaces, punctuation, leading zeros, word order or look-alike "
+        "characters"
     ),
     # data warnings: ids
     "ids_shortened_by_spreadsheet": SentenceTemplate(
@@ -716,7 +715,7 @@ DATA_SENTENCES = {
     "ids_alike_but_for_slashes": SentenceTemplate("ids that differ only in slashes"),
     "ids_alike_but_for_endings": SentenceTemplate("ids that differ only in their ending"),
     "ids_with_similar_characters": SentenceTemplate(
-        "ids that differ in characters that look alike"
+        "ids that differ only in look-alike characters"
     ),
     "two_ids": SentenceTemplate(_two_ids, {"ids": ["a//1.wav", "a/1.wav"]}),
     "shared_folder_names": SentenceTemplate(
@@ -729,7 +728,7 @@ DATA_SENTENCES = {
     # data warnings: trials and scores
     "repeated_trials": SentenceTemplate("trials that occur more than once"),
     "same_calls_counted_once": SentenceTemplate(
-        "the same calls may be in two files or on two days; each is counted once"
+        "the same calls may be in two files or on two days; each call is counted once"
     ),
     "reversed_pairs_with_other_scores": SentenceTemplate(
         "pairs whose two orders have different scores"
@@ -790,7 +789,7 @@ DATA_SENTENCES = {
         "trials with the same speakers and score as another trial"
     ),
     "same_calls_with_other_ids": SentenceTemplate(
-        "the same calls may be in two files or on two days, with other ids"
+        "the same calls may be in two files or on two days, with different ids"
     ),
     "same_scores": SentenceTemplate("trials with the same scores as in {system}", {"system": "A"}),
     "same_scores_on_another_scale": SentenceTemplate(
@@ -814,11 +813,11 @@ DATA_SENTENCES = {
     ),
     "tenths_of_scores": SentenceTemplate(
         "a tenth of the scores of this class are within {low:.3g} of zero, a tenth are at least "
-        "{high:.3g} from zero, and few are between",
+        "{high:.3g} away, and few are in the middle third of this range (log scale)",
         {"low": 0.5, "high": 50},
     ),
     "group_with_reversed_scores": SentenceTemplate(
-        "trials of {group}, in which target trials score below nontarget trials", {"group": "f"}
+        "trials of {group}, with target trials that score below nontarget trials", {"group": "f"}
     ),
     "signs_or_labels_of_group_may_be_turned": SentenceTemplate(
         "signs or labels of this group may be reversed"
@@ -836,7 +835,7 @@ DATA_SENTENCES = {
         "nontarget trials score lower than target trials, but are accepted more often"
     ),
     "trials_of_inverted_days": SentenceTemplate(
-        "trials of days whose decisions contradict the labels"
+        "trials on days with decisions that contradict the labels"
     ),
     "days_with_inverted_decisions": SentenceTemplate(_days, {"days": ["2026-03-01"], "more": 0}),
     "audited_development_trials": SentenceTemplate("development trials that are audited"),
@@ -879,7 +878,7 @@ DATA_SENTENCES = {
     ),
     "slope_of_natural_llrs": SentenceTemplate(
         "after --llr-base 10, calibration multiplies the LLRs by {slope:.2f}, so these may be "
-        "natural LLRs; if the LLRs are natural, give --llr alone",
+        "natural LLRs; if the LLRs are natural, give --llr without --llr-base",
         {"slope": 0.43},
     ),
     "trials_decided_alike": _counted("trial{s} with the same decision at a Bayes threshold"),

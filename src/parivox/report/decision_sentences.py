@@ -20,7 +20,7 @@ def _without_speakers(values: Mapping[str, Any]) -> str:
 def _scores_calibrated(values: Mapping[str, Any]) -> str:
     words = f"{values['rows']:,} rows in {values['path']}: natural-log likelihood ratios"
     if values["of_own_calibrator"]:
-        words += f"; {values['of_own_calibrator']:,} by group-specific calibrators"
+        words += f", {values['of_own_calibrator']:,} of them from group-specific calibrators"
     return words
 
 
@@ -48,13 +48,15 @@ DECISION_SENTENCES: dict[str, SentenceTemplate] = {
         _scores_calibrated, {"rows": 1200, "of_own_calibrator": 300, "path": "llr.csv"}
     ),
     "all_llrs_on_one_side": SentenceTemplate(
-        "data warning: all log-likelihood ratios are {side} 0. The calibrator may be of another "
-        "model or scale of scores",
+        "data warning: all log-likelihood ratios are {side} 0. The calibrator may belong to "
+        "another model or score scale",
         {"side": "above"},
     ),
     # why something is not planned
     "no_number_suffices": SentenceTemplate("no number of speakers is enough"),
-    "not_in_plan": SentenceTemplate("the plan has no such rate, grouping or operating point"),
+    "not_in_plan": SentenceTemplate(
+        "no part of the plan has this rate, grouping and operating point"
+    ),
     # why a group is not monitored
     "few_earlier_weeks": SentenceTemplate("fewer than {weeks} weeks of earlier data", {"weeks": 4}),
     "varying_rates": SentenceTemplate("rates vary from day to day for many speakers"),
@@ -68,7 +70,7 @@ DECISION_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "trials_in_no_group": SentenceTemplate("{trials:,} trials are in no group", {"trials": 120}),
     "group_without_trials": SentenceTemplate(
-        "{group}: there are no {trials} trials, without which most metrics are undefined",
+        "{group} has no {trials} trials, so most metrics are undefined",
         {"group": "f", "trials": "target"},
     ),
     "speakers_not_given": SentenceTemplate(_without_speakers, {"groups": True}),

@@ -103,8 +103,8 @@ def _ratio_to_reference(values: Values) -> str:
 
 def _error_free(values: Values) -> str:
     errors, reference = _compared(values)
-    limit = f"at most {short_number(values['high'])} times as frequent as among {reference}"
-    return f"no {errors}; {errors} are {limit}{_condition(values)}"
+    limit = f"{short_number(values['high'])} times as frequent as among {reference}"
+    return f"no {errors}; upper limit: {limit}{_condition(values)}"
 
 
 def _equivalent(values: Values) -> str:

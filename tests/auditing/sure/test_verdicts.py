@@ -179,7 +179,7 @@ def test_a_group_without_errors_is_better_only_if_enough_is_known_of_it(people):
 
     many, few = verdict(audit_of(20, 60), "a"), verdict(audit_of(5, 15), "a")
     assert (many["verdict"], many["ratio"]) == ("better", 0)
-    assert finding_text(many).startswith("no false rejects; false rejects are at most ")
+    assert finding_text(many).startswith("no false rejects; upper limit: ")
     assert few["ratio"] == 0
     assert few["high"] > 1
     assert (few["verdict"], few["reason"]) == ("inconclusive", "no_errors")
