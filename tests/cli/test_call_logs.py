@@ -173,11 +173,10 @@ def test_a_log_in_words_of_its_own_is_known_by_its_shape(parivox, tmp_path):
 def test_customers_who_alone_are_named_are_told_as_who_calls(parivox, tmp_path):
     (tmp_path / "calls.csv").write_text(LOGS["genuine calls"][0])
     output = parivox("inspect", "calls.csv", cwd=tmp_path).stdout
-    words = "labels: none and no claims, so 'customer' is both the caller and the claimed customer"
-    assert words in output
+    words = "column 'customer' names both the caller and the claimed customer"
+    assert f"labels: none and no claims, so {words}" in " ".join(output.split())
     audited = parivox("audit", "calls.csv", "--by", "gender", "-v", "--quiet", cwd=tmp_path)
-    assert "'customer' is" in audited.stdout
-    assert "both the caller and the claimed" in " ".join(audited.stdout.split())
+    assert words in " ".join(audited.stdout.split())
 
 
 def test_calls_of_impostors_whom_no_column_names_are_nontarget_trials(parivox, tmp_path):

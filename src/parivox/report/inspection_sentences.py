@@ -32,7 +32,8 @@ INSPECTION_SENTENCES: dict[str, SentenceTemplate] = {
     "speakers_decide_labels": SentenceTemplate("none, so trials of one speaker are target trials"),
     "one_error_type_only": SentenceTemplate("only {metric} can be audited", {"metric": "FNR"}),
     "customer_without_claims": SentenceTemplate(
-        "none and no claims, so {column!r} is both the caller and the claimed customer: {counts}",
+        "none and no claims, so column {column!r} names both the caller and the claimed customer: "
+        "{counts}",
         {"column": "customer", "counts": "target 10, nontarget 90"},
     ),
     "labels_by_speakers": SentenceTemplate(
