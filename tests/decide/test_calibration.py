@@ -220,8 +220,8 @@ def test_scores_of_another_scale_are_warned_of(shifted, written, tmp_path):
         warnings.append([line.partition(". ")[0] for line in applied.told[1:]])
     assert warnings == [
         [],
-        ["Data warning: all log-likelihood ratios are above 0"],
-        ["Data warning: all log-likelihood ratios are below 0"],
+        ["Data warning: no log-likelihood ratio is below 0"],
+        ["Data warning: no log-likelihood ratio is above 0"],
     ]
 
 

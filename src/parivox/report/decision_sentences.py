@@ -24,6 +24,15 @@ def _scores_calibrated(values: Mapping[str, Any]) -> str:
     return words
 
 
+def _llrs_on_one_side(values: Mapping[str, Any]) -> str:
+    """Return that no ratio is on the other side of 0; some may be 0."""
+    other_side = "below" if values["side"] == "above" else "above"
+    return (
+        f"data warning: no log-likelihood ratio is {other_side} 0. The calibrator may belong to "
+        "another model or score scale"
+    )
+
+
 DECISION_SENTENCES: dict[str, SentenceTemplate] = {
     # why a group has no threshold or calibrator of its own
     "few_speakers_to_fit": SentenceTemplate(
@@ -47,11 +56,7 @@ DECISION_SENTENCES: dict[str, SentenceTemplate] = {
     "scores_calibrated": SentenceTemplate(
         _scores_calibrated, {"rows": 1200, "of_own_calibrator": 300, "path": "llr.csv"}
     ),
-    "all_llrs_on_one_side": SentenceTemplate(
-        "data warning: all log-likelihood ratios are {side} 0. The calibrator may belong to "
-        "another model or score scale",
-        {"side": "above"},
-    ),
+    "all_llrs_on_one_side": SentenceTemplate(_llrs_on_one_side, {"side": "above"}),
     # why something is not planned
     "no_number_suffices": SentenceTemplate("no number of speakers is enough"),
     "not_in_plan": SentenceTemplate(
