@@ -66,7 +66,7 @@ def test_captions_state_trials_and_those_in_no_group(audit, name):
     for sheet in paper(audit, [name]):
         if "gender" in sheet.title.replace(":", "").split() and " by " not in sheet.title:
             assert "8 target and 2 nontarget; 4 nontarget trials are in no group" in sheet.reading
-        assert "False accepts of a group: nontarget trials with both speakers" in sheet.reading
+        assert "False accepts of a group: counted over nontarget trials with both" in sheet.reading
 
 
 def test_captions_state_the_allocation():

@@ -143,7 +143,7 @@ def test_adding_a_system_changes_no_measure_of_all_groups(unfair, speakers):
 def test_tables_name_the_groups_left_out_and_show_all_groups_beside(unfair, write):
     text = write(unfair)
     assert text.count(f"Excluded: {LEFT_OUT}.") == 2
-    assert text.count("groups that are not under-represented in any system (without c)") == 2
+    assert text.count("groups that are not under-represented in any system (excluded: c)") == 2
     assert text.count("value of all") == 2
 
 

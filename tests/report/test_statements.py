@@ -49,7 +49,7 @@ def test_failures_that_were_not_supplied_are_not_called_a_fact(two_systems):
         caveat.sentence for caveat in overview(two_systems).caveats if caveat.anchor == "failures"
     ]
     assert "were not supplied" in words
-    assert "If there were such failures" in words
+    assert "If such failures occurred" in words
 
 
 def test_the_legend_names_the_level_at_which_groups_are_called_alike(two_systems):

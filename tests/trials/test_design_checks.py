@@ -188,7 +188,7 @@ def test_an_audit_names_them_as_limitations():
     texts = {caveat.short: caveat.sentence for caveat in caveats(audit)}
     starts = {
         "error rates of groups may not be comparable: the median duration of recordings":
-            "Part of a difference in error rates may be due to this difference between trials",
+            "If groups differ in error rates, part of the difference may be due to their trials",
         "error rates of groups may not be comparable: 24 of 96 recordings are under 2 s": "due to",
         "FPRs of groups may not be comparable: the median number of impostor": "false accepts",
         "1 of 24 enrolment recordings are also test recordings": "share a recording are dependent",

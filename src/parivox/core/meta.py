@@ -245,7 +245,7 @@ META_MEASURES = (
     MetaMeasure(
         id="fdr",
         label="FDR",
-        definition="1 minus the weighted ranges of both rates",
+        definition="1 minus the weighted sum of the ranges of both rates",
         source=_PEREIRA,
         metric=BOTH,
         extra_input="alpha",

@@ -369,7 +369,7 @@ def not_under_represented_text(audit: Audit) -> str:
 
 def measured_groups_text(audit: Audit, left_out: Sequence[str]) -> str:
     """Return which groups headline measures cover that leave some out."""
-    return f"{not_under_represented_text(audit)} ({without_groups_text(left_out)})"
+    return f"{not_under_represented_text(audit)} (excluded: {left_out_groups_text(left_out)})"
 
 
 def groups_left_out(rows: Iterable[Row]) -> list[str]:
@@ -386,9 +386,14 @@ def without_groups_text(names: Sequence[str]) -> str:
     >>> without_groups_text(["c"]), without_groups_text(["a", "b", "c", "d"])
     ('without c', 'without 4 groups')
     """
+    return f"without {left_out_groups_text(names)}"
+
+
+def left_out_groups_text(names: Sequence[str]) -> str:
+    """Return the names of groups that a number leaves out, or how many they are."""
     if len(names) > _MAX_NAMED_GROUPS:
-        return f"without {len(names)} groups"
-    return f"without {', '.join(names)}"
+        return f"{len(names)} groups"
+    return ", ".join(names)
 
 
 def omission_reasons(audit: Audit, filters: Row, names: Sequence[str]) -> list[str]:

@@ -498,7 +498,14 @@ def shared_text(row: Row) -> str:
 
 def finding_text(row: Row) -> str:
     """Return what a verdict says, in words that follow the name of its group, if it has one."""
-    return _column_text(row, "sentence")
+    words = before = ""
+    for fact in facts_of_row(row, "sentence"):
+        # rates may differ although all groups are equivalent
+        is_contrast = (before, fact.code) == ("rates_differ", "all_groups_equivalent")
+        joint = ", but " if is_contrast else CODE_JOINT
+        words += (joint if before else "") + fact_text(fact)
+        before = fact.code
+    return words
 
 
 def note_text(row: Row) -> str:

@@ -22,15 +22,15 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "diagonal_of_equal_values": SentenceTemplate(
         "On the dashed diagonal, both systems have the same value. Groups at the upper right are "
-        "worse in both systems, groups at the upper left or lower right in one system. Hollow "
-        "dots, marked *, are groups with too few speakers or errors"
+        "worse in both systems; groups at the upper left or lower right are worse in one system. "
+        "Hollow dots, marked *, are groups with too few speakers or errors"
     ),
     "fewer_errors_in_system": SentenceTemplate(
         "{groups} groups have fewer errors in {system}", {"groups": 5, "system": "V2"}
     ),
     "rate_divided_by_rate": SentenceTemplate(
-        "The dots show the rate with {first} divided by the rate with {second} for each group, on "
-        "the data in common, with the confidence interval",
+        "For each group, a dot shows the rate with {first} divided by the rate with {second}, "
+        "computed on the data in common, with its confidence interval",
         {"first": "V2", "second": "L"},
     ),
     "sides_of_equal_rates": SentenceTemplate(
@@ -46,9 +46,9 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
     "bars_of_replicates": SentenceTemplate(
         "Each bar shows the percentage of bootstrap replicates in which a system is better: full "
         "for {first}, hollow for {second}. The closer a bar is to entirely full or entirely "
-        "hollow, the more certain is the rank; the percentages are not a test. Grey marks "
-        "replicates in which neither system is better (in the panel “both”, better in both "
-        "respects). An empty row means that the operating point fixes this rate",
+        "hollow, the more certain the rank is; the percentages are not a test. Grey parts show the "
+        "replicates in which neither system is better (in the panel “both”: better in both "
+        "respects). A row is empty if the operating point fixes its rate",
         {"first": "V2", "second": "L"},
     ),
     # charts det
@@ -98,11 +98,11 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
         "axis; further right is worse)"
     ),
     "forest_signs": SentenceTemplate(
-        "The dashed line is the rate of all groups pooled. The grey band is the 95 % range of a "
-        "group's rate if rates were equal in all groups. Triangles are verdicts of worse or "
-        "better. Hollow dots are rates with too few speakers or errors; groups with such a rate "
-        "are marked *. An arrow from the left means that no errors were observed, and that the "
-        "rate is at most the value at the tip"
+        "The dashed line is the rate of all groups pooled. The grey band is the range that "
+        "contains a group's rate in 95 % of audits if rates are equal in all groups. Triangles are "
+        "verdicts of worse or better. Hollow dots are rates with too few speakers or errors; "
+        "groups with such a rate are marked *. An arrow from the left means that no errors were "
+        "observed; the arrow ends at the upper limit of the interval"
     ),
     "rates_in_strata": SentenceTemplate(
         "The dots show the error rate of each group in every stratum, with confidence interval, at "
@@ -137,9 +137,10 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
         "value for equal rates"
     ),
     "range_of_equal_rates": SentenceTemplate(
-        "The grey area is the range of 95 % of audits of these speakers if error rates were equal; "
-        "the tick is the mean of these audits. Only points to the right of the grey area indicate "
-        "a difference between groups. The value and p are shown on the right"
+        "The grey area is the range that contains the measure in 95 % of audits of these speakers "
+        "if error rates are equal; the tick is the mean over these audits. Only points to the "
+        "right of the grey area indicate a difference between groups. The value and p are shown on "
+        "the right"
     ),
     "joint_measure_directions": SentenceTemplate(
         "For FDR and EO ratio, higher values are fairer; for all other measures, lower values are "
@@ -177,7 +178,7 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
         {"groups": "the groups that are not under-represented"},
     ),
     "marks_of_spread": SentenceTemplate(
-        "Filled marks show the spread over {groups}; hollow marks, over all groups",
+        "Filled marks show the spread over {groups}; hollow marks show the spread over all groups",
         {"groups": "the groups that are not under-represented"},
     ),
     "accuracy_axes": SentenceTemplate(
@@ -243,14 +244,14 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
         "information cost 1 bit"
     ),
     "thresholds_of_smallest_cost": SentenceTemplate(
-        "On the left, marks show the threshold with the minimum cost of each group; the dashed "
-        "line is the common threshold, with the minimum cost over all trials"
+        "On the left, marks show the threshold at which each group has its minimum cost; the "
+        "dashed line is the common threshold, at which the cost over all trials is lowest"
     ),
     "costs_at_common_threshold": SentenceTemplate(
         "On the right, dots show the cost of each group at the common threshold divided by the "
         "minimum cost of the group, with interval; 1 means no loss. Dots lie at 1 or above by "
-        "construction, and further right for small groups. Diamonds do not have this bias, as "
-        "their thresholds are set on other speakers of the group. Hollow marks and * stand for "
+        "construction, and further right for small groups. Diamonds show the ratio without this "
+        "bias, at thresholds set on other speakers of the group. Hollow marks and * indicate "
         "groups with too few speakers or errors"
     ),
     "dots_without_interval": SentenceTemplate(
@@ -261,8 +262,8 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
         "Bars are confidence intervals, where available; grey ticks are noise floors"
     ),
     "measures_by_alpha": SentenceTemplate(
-        "The lines are fairness measures by the weight alpha: at 0, only false rejects count; at "
-        "1, only false accepts count"
+        "The lines show fairness measures as functions of the weight alpha: at 0, only false "
+        "rejects count; at 1, only false accepts count"
     ),
     "crossing_lines": SentenceTemplate(
         "Where lines cross, the ranking of the systems depends on alpha"
@@ -275,9 +276,9 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
         "The upper part shows each measure at every threshold, by increasing FPR"
     ),
     "terms_below": SentenceTemplate(
-        "The lower part shows the two terms of the measure (thick: FPR, thin: FNR); at a cross, "
-        "the larger term changes, so that the other error type determines the measure. Thin "
-        "vertical lines are audited operating points"
+        "The lower part shows the two terms of the measure (thick: FPR, thin: FNR); each "
+        "cross marks a threshold at which the other term becomes larger and so determines the "
+        "measure. Thin vertical lines are audited operating points"
     ),
     "directions_by_threshold": SentenceTemplate(
         "For FDR, higher values are fairer; for all other measures, lower values are fairer"

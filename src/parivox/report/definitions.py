@@ -50,13 +50,14 @@ ZERO_POLICIES = {
 
 _INTERVALS = {
     "speakers": (
-        "closed-form intervals over speakers. The variance of FNR is the jackknife variance, "
-        "leaving out each speaker in turn. The variance of FPR is the jackknife variance over both "
-        "speakers of a trial, minus the variance of pairs (which would otherwise count twice), but "
-        "at least three quarters of the jackknife variance. No variance is below that of "
-        "independent trials. The limits are the rates from which the observed rate is t standard "
-        "errors away, where the standard error grows as [rate (1 - rate)]^0.75. With fewer than 5 "
-        "errors, the limits are at least as far from the rate as the limits of Clopper and Pearson"
+        "closed-form intervals over speakers. The variance of FNR is the jackknife variance, for "
+        "which each speaker is left out in turn. The variance of FPR is the jackknife variance "
+        "over both speakers of a trial, minus the variance of pairs (which would otherwise count "
+        "twice), but at least three quarters of the jackknife variance. No variance is below that "
+        "of independent trials. The limits are the rates from which the observed rate is t "
+        "standard errors away, where the standard error grows as [rate (1 - rate)]^0.75. With "
+        "fewer than 5 errors, the limits are at least as far from the rate as the limits of "
+        "Clopper and Pearson"
     ),
     "bootstrap": (
         "Wilson's interval with the effective sample size from the variance over "
@@ -81,8 +82,8 @@ _THRESHOLDS_OF_RATES = {
         "the threshold is treated as fixed, with one exception. If the threshold was set on the "
         "audited trials, limits and standard errors of the rows “all” and “pooled” use the "
         "variance of the rate over replicates in which the threshold is set again (see the column "
-        "note). For the rate that defines the operating point and, without replicates, for all "
-        "rates, the threshold is treated as fixed"
+        "note). The threshold is treated as fixed for the rate that defines the operating point "
+        "and, without replicates, for all rates"
     ),
     "bootstrap": (
         "the threshold of each replicate, if the threshold was set on the audited trials"
@@ -124,7 +125,9 @@ LIMIT_MEASURES = {
         "share of speakers whose own FNR exceeds the limit, corrected for the noise of few trials"
     ),
     "worst_tenth": "share of all errors that comes from the 10 % of speakers with the most errors",
-    "worst_tenth_if_equal": "expected share if all speakers of the group had the same rate",
+    "worst_tenth_if_equal": (
+        "value expected for worst_tenth if all speakers of the group had the same rate"
+    ),
     "locked_out": (
         "share of speakers rejected in all attempts, if all speakers have the same rate and "
         "attempts are independent"
@@ -146,8 +149,8 @@ COMPARISON_MEASURES = {
     "value": "the base metric itself",
     "spread": (
         "variance over groups of the logarithm of the metric, beyond sampling noise, for groups "
-        "that meet the minimums in both: the square of tau_log, but not cut off at 0, so the "
-        "spread can be below 0"
+        "that meet the minimums in both systems or lists: the square of tau_log, but not cut off "
+        "at 0, so the spread can be below 0"
     ),
     "p_more_accurate": (
         "share of replicates in which the pooled value is smaller than in the other system"
@@ -310,12 +313,12 @@ def _rate_definitions(options: Options) -> dict[str, object]:
     if options.interval in {"speakers", "bootstrap"}:
         definitions["zero_errors"] = (
             "the interval of a group without errors, or with only errors, follows the rule of "
-            "three for the trials divided by the design effect of the other groups together. If "
-            "these groups have no design effect, each speaker counts as one trial"
+            "three, with the number of trials divided by the design effect of all other groups "
+            "combined. If these groups have no design effect, each speaker counts as one trial"
         )
     definitions["blocks"] = (
         "for lists that do not fit in memory and have more than 5,000 speakers, the sampling units "
-        "are some 1,000 blocks of speakers of one group each, not speakers (see the column "
+        "are not speakers but some 1,000 blocks, each of speakers of one group (see the column "
         "interval)"
     )
     definitions["columns"] = {
@@ -329,10 +332,10 @@ def _rate_definitions(options: Options) -> dict[str, object]:
             "other groups, with a weight of two degrees of freedom"
         )
     definitions["ratios"] = (
-        "for ratios to “others”, to “pooled” or to a group, if no speaker is in two groups: the "
-        "MOVER method on the log scale, from the closed-form intervals of both rates; p is the "
-        "level at which 1 is a limit. The reference “pooled” consists of the other groups and the "
-        "group itself, so the ratios to “pooled” and to “others” have the same p"
+        "if no speaker is in two groups, ratios to “others”, to “pooled” or to a group use the "
+        "MOVER method on the log scale, with the closed-form intervals of both rates; p is the "
+        "level at which a limit equals 1. The reference “pooled” consists of the other groups and "
+        "the group itself, so the ratios to “pooled” and to “others” have the same p"
         if options.interval == "speakers"
         else "from replicates, like all other bias measures"
     )
@@ -373,9 +376,9 @@ def _bootstrap_definitions(options: Options) -> dict[str, object]:
         },
         "base_metrics": (
             "for all base metrics except rates at operating points, the limits are estimate × "
-            "exp(± t × SD of the logarithm), with S - 1 degrees of freedom, where S is the smaller "
-            "number of speakers of both classes. The limits of auc follow from those of 1 - auc. "
-            "For dprime, cal_loss and score shifts, the limits are estimate ± t × SD"
+            "exp(± t × SD of the logarithm), with S - 1 degrees of freedom, where S is the number "
+            "of speakers of the class with fewer speakers. The limits of auc follow from those of "
+            "1 - auc. For dprime, cal_loss and score shifts, the limits are estimate ± t × SD"
         ),
         "bias_measures": (
             "for ratios, the limits are estimate × exp(± t × SD of the log ratio), with group and "
@@ -393,14 +396,15 @@ def _bootstrap_definitions(options: Options) -> dict[str, object]:
             "vice versa, over 20 splits; interval as wide as that of threshold_bias"
         ),
         "trend": (
-            "logistic regression on the speaker's number (such as age), or on the mean of both "
-            "speakers' numbers; jackknife variance, leaving out each speaker in turn"
+            "logistic regression on the numeric attribute of the speaker (such as age) or, for "
+            "nontarget trials, on the mean of the attribute over both speakers; the variance is "
+            "the jackknife variance, for which each speaker is left out in turn"
         ),
         "meta_measures": (
             "like base metrics, on the logarithm of the distance from the value for equal "
             "rates, with the speakers of all groups. Measures of spread are biased "
-            "upwards, also in replicates: the interval shows how much the value varies, "
-            "the noise floor shows what chance contributes"
+            "upwards, including in the replicates: the interval shows how much the value varies, "
+            "whereas the noise floor shows what chance contributes"
         ),
     }
 
@@ -417,9 +421,9 @@ def _floor_definitions(options: Options) -> dict[str, object]:
                 "distance from equal rates, in either direction"
             ),
             "fnr": (
-                "speakers change groups at random (permutation) if all groups have similar "
-                "numbers of trials per speaker (at most 2 : 1), up to 20,000 speakers; "
-                "otherwise like fpr"
+                "speakers are exchanged between groups at random (permutation) if all groups have "
+                "similar numbers of trials per speaker (at most 2 : 1) and there are at most "
+                "20,000 speakers; otherwise, the method is that of fpr"
             ),
             "fpr": (
                 "gamma-multinomial: each group's rate is the common rate times a gamma "
@@ -434,10 +438,10 @@ def _floor_definitions(options: Options) -> dict[str, object]:
             ),
             "assumes": "variation between speakers is similar in all groups",
             "refused": (
-                "there is no noise floor if speakers are in several groups (as through nontarget "
-                "trials between groups), or for metrics other than FNR and FPR, as no valid draws "
-                "are known. The gamma-multinomial method also requires at least 20 errors in all, "
-                "and at least two groups with at least 4 speakers"
+                "there is no noise floor if speakers are in several groups (for example, because "
+                "of nontarget trials between groups) or for metrics other than FNR and FPR, as no "
+                "valid draws are known. The gamma-multinomial method also requires at least 20 "
+                "errors in all, and at least two groups with at least 4 speakers"
             ),
             "not_exceeded": (
                 "a value within the floor does not show fairness: with few speakers, large "
@@ -462,8 +466,9 @@ def _floor_definitions(options: Options) -> dict[str, object]:
             "this variance over draws with equal rates; 0 if the difference is below 0. tau_log is "
             "about the between-group standard deviation of ln rates beyond noise. A group without "
             "errors is given half an error. The p-value is that of the uncorrected variance. The "
-            "interval contains every spread, in the direction of the observed differences, for "
-            "which the observed variance is within the central share of the draws with noise"
+            "interval contains every spread for which the observed variance is within the central "
+            "share of the draws; a draw is the sum of the observed differences, scaled to this "
+            "spread, and of noise"
         ),
         "var_corrected": (
             "variance of the rates over groups minus their mean variance over speakers; the value "
@@ -507,7 +512,7 @@ def _verdict_definitions(options: Options) -> dict[str, object]:
                 "Holm's adjustment, which controls the probability of any false claim in the family"
             ),
             "p_bh": (
-                "Benjamini and Hochberg's adjustment, for screens, which controls the expected "
+                "Benjamini and Hochberg's adjustment, for screening, which controls the expected "
                 "share of false claims"
             ),
             "family": (
@@ -538,7 +543,10 @@ def _verdict_definitions(options: Options) -> dict[str, object]:
                 f"fewer than {minimums.pairs} pairs of speakers: the group is below the minimums "
                 "for FPR"
             ),
-            "gated": "rows of meta-measures with gated true use the groups that meet the minimums",
+            "gated": (
+                "rows of meta-measures in which gated is true use only the groups that meet the "
+                "minimums"
+            ),
         },
         "verdicts": {
             "reference": reference,
@@ -554,19 +562,21 @@ def _verdict_definitions(options: Options) -> dict[str, object]:
                 "addition, the upper limit is below 1"
             ),
             "because_of": (
-                "for a better group: the worst of the other groups (without it, the remaining "
-                "groups together have the lowest rate) is named if the group is not better by "
-                "the same rules once the worst group is left out. For both error types, the "
-                "worst group is named if no other verdict of worse or better holds for the group"
+                "the worst of the other groups is named for a better group that is not better by "
+                "the same rules once the worst group is left out. The worst group is the group "
+                "without which the remaining groups together have the lowest rate. In rows for "
+                "both error types, the worst group is named only if the better group has no other "
+                "verdict of worse or better"
             ),
             "inconclusive": (
                 "otherwise: the data do not show whether the group is worse, better or equivalent"
             ),
             "differs": (
                 "a group or system with a verdict of worse or better, or a system with a "
-                "significant heterogeneity test. The heterogeneity test has the condition 'if "
-                "variation between speakers is similar in all groups', unless Welch's test of ln "
-                "rates, which does not need this condition, is also significant"
+                "significant heterogeneity test. The result of the heterogeneity test is stated "
+                "with the condition 'if variation between speakers is similar in all groups' "
+                "unless Welch's test of ln rates, which needs no such condition, is also "
+                "significant"
             ),
         },
     }

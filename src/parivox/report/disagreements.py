@@ -12,6 +12,7 @@ from parivox.report.audit_queries import (
     covers_same_groups,
     first_point_name,
     groups_left_out,
+    left_out_groups_text,
     rates_by_group,
     scopes,
     small_groups,
@@ -237,7 +238,7 @@ def effect_of_small_groups(joint: Joint) -> Iterator[str]:
             continue
         if (p_of_all < _CHANCE) != (p_of_large < _CHANCE):
             omitted = groups_left_out([large_groups])
-            named = f" ({without_groups_text(omitted)})" if omitted else ""
+            named = f" (excluded: {left_out_groups_text(omitted)})" if omitted else ""
             changed.append(
                 sentence_text(
                     "effect_of_small_groups",

@@ -96,10 +96,10 @@ _MAX_LISTED_THRESHOLDS = 5
 _MAX_UNKNOWN_SHARE = 0.05
 """Share of trials that may be in no group without a caveat."""
 ALLOCATIONS = {
-    "both": "nontarget trials with both speakers in the group",
-    "enrol": "nontarget trials with the enrolment speaker in the group",
-    "test": "nontarget trials with the test speaker in the group",
-    "either": "nontarget trials with either speaker in the group",
+    "both": "counted over nontarget trials with both speakers in the group",
+    "enrol": "counted over nontarget trials with the enrolment speaker in the group",
+    "test": "counted over nontarget trials with the test speaker in the group",
+    "either": "counted over nontarget trials with either speaker in the group",
 }
 """Which nontarget trials are a group's, under each allocation."""
 EXPLORATORY_SENTENCE = (

@@ -588,8 +588,8 @@ LIMITATIONS: dict[str, LimitationTemplate] = {
         "{rates} of groups may not be comparable: {check}",
         lambda values: (
             f"The trials differ between groups ({', '.join(values['systems'])}): "
-            f"{values['check']}. Part of a difference in {values['errors']} may be due to this "
-            "difference between trials"
+            f"{values['check']}. If groups differ in {values['errors']}, part of the difference "
+            "may be due to their trials"
         ),
         "list",
         _CHECK,
@@ -638,8 +638,8 @@ LIMITATIONS: dict[str, LimitationTemplate] = {
     "acquisition_failures_not_supplied": _limitation(
         "acquisition failures (unusable recordings) not supplied and so not counted",
         (
-            "Failures to enrol and to acquire were not supplied (--failures). If there were such "
-            "failures, speakers are rejected more often than the FNR shows"
+            "Failures to enrol and to acquire were not supplied (--failures). If such failures "
+            "occurred, speakers were rejected more often than the FNR shows"
         ),
         "failures",
     ),

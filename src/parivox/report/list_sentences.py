@@ -91,9 +91,9 @@ def _trials_for_each_speaker(values: Values) -> str:
 
 def _shares_of_grades_differ(values: Values) -> str:
     return (
-        f"for {values['off']:,} of {values['speakers']:,} speakers, the share of some grade "
-        f"differs by more than {100 * values['gap']:g} percentage points from its share in the "
-        f"list; the largest difference is in {values['trials']} trials of grade "
+        f"for {values['off']:,} of {values['speakers']:,} speakers, the share of at least one "
+        f"grade differs by more than {100 * values['gap']:g} percentage points from its share in "
+        f"the list; the largest difference is in {values['trials']} trials of grade "
         f"{values['grade']}: {_share_text(values['speaker_share'])} against "
         f"{_share_text(values['list_share'])}"
     )

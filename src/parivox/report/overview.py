@@ -107,7 +107,7 @@ _MAX_NEAR_P = 0.5
 """Adjusted p below which a comparison that Holm's adjustment made inconclusive counts as near."""
 _REASON_TEXTS = {
     **INCONCLUSIVE_REASONS,
-    "too_wide": "interval too wide, usually from too few speakers or errors",
+    "too_wide": "interval too wide, usually because of too few speakers or errors",
     "no_errors": "no errors, but too few trials or speakers",
 }
 """Why comparisons are inconclusive, by the code of the reason."""

@@ -29,11 +29,12 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         {"error_types": "both error types"},
     ),
     "inconclusive_sign": SentenceTemplate(
-        "○ ? inconclusive: a difference is neither shown nor excluded; an adjusted p marks a "
-        "difference that is significant only without the adjustment for the number of comparisons"
+        "○ ? inconclusive: a difference is neither shown nor excluded; if an adjusted p is "
+        "shown, the difference is significant only without the adjustment for the number of "
+        "comparisons"
     ),
     "comparison_seen_elsewhere": SentenceTemplate(
-        "“see” refers to the same comparison, whose verdict is given for the group that is worse"
+        "“see” refers to the group that is worse, where the verdict of the same comparison is shown"
     ),
     "ratio_of_rates": SentenceTemplate(
         "ratio: error rate divided by the rate of {reference}",
@@ -117,8 +118,8 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
     # html method
     "historical_harm": SentenceTemplate("the data reflect existing inequalities"),
     "representation_harm": SentenceTemplate(
-        "some groups have too few people in the data to be served or assessed as well as other "
-        "groups"
+        "the data contain too few people of some groups to serve or assess these groups as well "
+        "as others"
     ),
     "measurement_harm": SentenceTemplate(
         "recordings or labels differ from what they are meant to represent, more for some people "
@@ -265,7 +266,7 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         "No verdicts, as this grouping has no group {reference}", {"reference": "m"}
     ),
     "see_table_of_groups": SentenceTemplate("{groups}: see the table of groups", {"groups": 4}),
-    "choice_given": SentenceTemplate("given to the audit: {choice}", {"choice": "3 groups"}),
+    "choice_given": SentenceTemplate("specified for the audit: {choice}", {"choice": "3 groups"}),
     "primary_analysis_by_default": SentenceTemplate(
         "the first grouping and operating point, as no primary analysis was named"
     ),
@@ -276,8 +277,8 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         "thresholds from other data would give other rates"
     ),
     "rate_met_exactly": SentenceTemplate(
-        "so the pooled rate that defines each threshold is met exactly; thresholds from other "
-        "data would not meet this rate exactly"
+        "so the pooled rate at each threshold is exactly the rate that defines the threshold; "
+        "thresholds from other data would not give exactly this rate"
     ),
     "equivalence_margin": SentenceTemplate(
         "Equivalence margin: 1/{margin} to {margin}, for the ratio of a group to {reference}. "

@@ -23,8 +23,8 @@ SHEET_SENTENCES: dict[str, SentenceTemplate] = {
         {"undefined": "–"},
     ),
     "no_margin_for_attribute": SentenceTemplate(
-        "There is no margin for {attribute}, as {attribute} is not a grouping of the audit: add "
-        "--by {attribute}",
+        "There is no row or column “all” for {attribute}, as {attribute} alone is not a grouping "
+        "of the audit: add --by {attribute}",
         {"attribute": "age"},
     ),
     # sheets groups

@@ -56,22 +56,22 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     # disagreements
     "fdr_depends_on_larger_rate": SentenceTemplate(
-        "FDR depends on the largest difference of each rate, so the larger rate dominates the "
-        "measure"
+        "FDR depends on the largest difference between groups in each rate, so the larger rate "
+        "dominates the measure"
     ),
     "ir_depends_on_small_rate": SentenceTemplate(
-        "IR depends on the largest ratio of each rate, so one group with a small rate dominates "
-        "the measure"
+        "IR depends on the largest ratio between groups in each rate, so one group with a small "
+        "rate dominates the measure"
     ),
     "garbe_depends_on_spread": SentenceTemplate(
         "GARBE depends on the spread of rates over all groups, relative to the mean rate"
     ),
     "error_types_rank_oppositely": SentenceTemplate(
         "The two error types rank the groups in nearly opposite order: {groups} (Kendall's tau "
-        "{tau:.2f} over {n_groups} groups; -1 is opposite, 1 identical). A common threshold has "
-        "this effect if the scores of groups are shifted: groups with lower scores have more "
-        "false rejects and fewer false accepts. A single number for both error types hides this "
-        "effect",
+        "{tau:.2f} over {n_groups} groups; -1 means the opposite order, 1 the same order). A "
+        "common threshold has this effect if the scores of groups are shifted: groups with lower "
+        "scores have more false rejects and fewer false accepts. A single number for both error "
+        "types hides this effect",
         {
             "groups": "f has the highest false reject rate, m the highest false accept rate",
             "tau": -0.9,
@@ -118,8 +118,8 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
         },
     ),
     "effect_of_small_groups": SentenceTemplate(
-        "{measure} has {p_of_all} for all {n_groups} groups, {p_of_large} for the {n_large_groups} "
-        "groups that meet the minimums{group_names}",
+        "{measure} has {p_of_all} for all {n_groups} groups, but {p_of_large} for the "
+        "{n_large_groups} groups that meet the minimums{group_names}",
         {
             "measure": "FDR",
             "p_of_all": "p = 0.01",
@@ -144,7 +144,7 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
             "groups": "",
             "systems": "V2, L",
             "ranks": "V2 by FDR; L by IR",
-            "explanations": "FDR depends on the largest difference of each rate",
+            "explanations": "FDR depends on the largest difference between groups in each rate",
         },
     ),
     "highest_false_reject_rate": SentenceTemplate(
@@ -169,8 +169,8 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "confirmatory_verdicts": SentenceTemplate(
         "the verdicts by {primary} are confirmatory only if variation between speakers is similar "
-        "in all groups and this analysis was chosen before looking at the data (which Parivox "
-        "cannot check). If both conditions hold and error rates are equal in all groups, up to "
+        "in all groups and this analysis was chosen before anyone examined the data, which Parivox "
+        "cannot check. If both conditions hold and error rates are equal in all groups, up to "
         "about {errors:.3g} in 100 such audits of a system would still call one of these groups "
         "worse or better. All other findings about groups are exploratory: confirm them on new "
         "speakers",
@@ -382,7 +382,8 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
         "returns someone in the fewest non-mated searches"
     ),
     "inconclusive_share_and_reasons": SentenceTemplate(
-        "{share}, which does not mean equivalent. Reasons (number of comparisons): {reasons}",
+        "{share} (inconclusive does not mean equivalent). Reasons (number of comparisons): "
+        "{reasons}",
         {"share": "3 of 8 comparisons", "reasons": "too few speakers (3)"},
     ),
     "better_but_not_confirmed": SentenceTemplate(
@@ -478,7 +479,7 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
         {"error_type": "false accepts", "reasons": "no nontarget trials"},
     ),
     "fairer_system": SentenceTemplate(
-        "In {error_type}, the gap between {group} and {reference} is smaller with {fairer} than "
+        "The gap in {error_type} between {group} and {reference} is smaller with {fairer} than "
         "with {less_fair}: ratio {lower_ratio} against {higher_ratio}, adjusted {p}{on_trials}",
         {
             "error_type": "false rejects",

@@ -116,7 +116,7 @@ def test_opposite_orders_of_the_two_errors_are_told_with_their_correlation(disag
         "c has the highest false reject rate and a has the highest false accept rate (which may be "
         "due to" in sentence
     )
-    assert "(Kendall's tau -1.00 over 3 groups; -1 is opposite, 1 identical)" in sentence
+    assert "tau -1.00 over 3 groups; -1 means the opposite order, 1 the same order)" in sentence
     alike = _rates(a=(0.1, 0.01), b=(0.2, 0.02), c=(0.3, 0.03))
     assert not list(disagreeing.opposite_errors(alike, {}))
 

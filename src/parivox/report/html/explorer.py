@@ -138,7 +138,7 @@ def explorer(audit: Audit) -> dict[str, Any] | None:
         "positions": len(lists[0]["thresholds"]),
         "errors": errors,
         "confidence": confidence,
-        "where_marked": " here or in another system" if has_several_systems(audit) else "",
+        "where_marked": " in this or another system" if has_several_systems(audit) else "",
         "ticks": [
             (round(100 * i / decades, 2), f"{10.0 ** (i + 2 - decades):g}")
             for i in range(decades + 1)

@@ -134,7 +134,9 @@ def _point_section(audit: Audit, scope: Scope, point_row: Row, rates: Rates) -> 
     for metric, words in error_types(audit).items():
         if has_rate(metric, point, rates):
             sentence = f"{capitalised(finding_text(system_rows[metric]))}."
-            summary.append(f"{words}: {findings.differing_groups_text(verdicts[metric])}")
+            summary.append(
+                f"{capitalised(words)}: {findings.differing_groups_text(verdicts[metric])}"
+            )
         else:
             sentence = f"No {metric.upper()}: {missing_rate_reason(metric, point, rates)}."
         sentences.append((f"{capitalised(words)} ({metric.upper()})", sentence))
@@ -142,7 +144,7 @@ def _point_section(audit: Audit, scope: Scope, point_row: Row, rates: Rates) -> 
         "at": point,
         "head": heading_with_status(audit, f"At {point}", scope.filters, point),
         "where": point_text(point_row, says_reached="sfar" in error_types(audit)),
-        "short": "; ".join(summary),
+        "short": ". ".join(summary),
         "sentences": sentences,
         "groups": groups,
         "unknown": list(_inconclusive_groups(verdicts)),
@@ -209,7 +211,7 @@ def _choice_sentences(audit: Audit, context: Context) -> Iterator[str]:
         )
     chosen_by = audit.record["groupings_chosen_by"]
     names = ", ".join(audit.record["groupings"])
-    origin = "given to the audit" if chosen_by == "user" else f"by default, {chosen_by}"
+    origin = "specified for the audit" if chosen_by == "user" else f"by default, {chosen_by}"
     yield f"Groups: {names} ({origin}). {_chooser_text(context.groups, 'groups')}."
     margin, reference = f"{options['margin']:g}", findings.reference_text(audit)
     yield full_sentence(
