@@ -150,7 +150,7 @@ def test_measures_that_differ_on_chance_or_by_small_groups_are_told(disagreeing)
     assert "close to 0.05 on either side and are similar evidence" in sentence
     (sentence,) = disagreeing.effect_of_small_groups(joint)
     assert (
-        "FDR has p = 0.01 for all 9 groups, p = 0.4 for the 5 groups that meet the minimums"
+        "FDR has p = 0.01 for all 9 groups, but p = 0.4 for the 5 groups that meet the minimums"
         in sentence
     )
 
