@@ -133,8 +133,8 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     # charts measures
     "measures_by_floor": SentenceTemplate(
-        "Each fairness measure is shown in units of its noise floor, as its distance from the "
-        "value for equal rates"
+        "Each fairness measure is shown as its distance from the value for equal rates, in units "
+        "of its noise floor"
     ),
     "range_of_equal_rates": SentenceTemplate(
         "The grey area is the range that contains the measure in 95 % of audits of these speakers "
@@ -273,7 +273,7 @@ CHART_SENTENCES: dict[str, SentenceTemplate] = {
         "where the measure is undefined"
     ),
     "measures_by_threshold": SentenceTemplate(
-        "The upper part shows each measure at every threshold, by increasing FPR"
+        "The upper part shows each measure at every threshold, in order of increasing FPR"
     ),
     "terms_below": SentenceTemplate(
         "The lower part shows the two terms of the measure (thick: FPR, thin: FNR); each "

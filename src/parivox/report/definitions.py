@@ -415,10 +415,10 @@ def _floor_definitions(options: Options) -> dict[str, object]:
         "noise_floors": {
             "what": (
                 "the same measure, simulated for these speakers and trials with equal error rates "
-                "in all groups: its mean; the value that 95 % of draws do not exceed (where higher "
-                "is fairer: do not fall below); and p, the share of draws at least as unfair as "
-                "the data (the data count as one draw). For bias measures, all three refer to the "
-                "distance from equal rates, in either direction"
+                "in all groups: its mean; the value that 95 % of draws do not exceed (for measures "
+                "where higher is fairer: do not fall below); and p, the share of draws at least as "
+                "unfair as the data (the data count as one draw). For bias measures, all three "
+                "refer to the distance from equal rates, in either direction"
             ),
             "fnr": (
                 "speakers are exchanged between groups at random (permutation) if all groups have "
@@ -557,7 +557,7 @@ def _verdict_definitions(options: Options) -> dict[str, object]:
                 "group is judged by itself"
             ),
             "worse, better": (
-                "if the group is not equivalent and p_holm is below "
+                "the group is not equivalent, and p_holm is below "
                 f"{1 - options.confidence:.3g}; a group without errors is better only if, in "
                 "addition, the upper limit is below 1"
             ),
