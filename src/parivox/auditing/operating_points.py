@@ -381,7 +381,10 @@ def parse_point(
             raise ConfigError(msg, hint)
         if name == "bayes" and not llr:
             msg = f"operating point {text!r} needs scores that are log-likelihood ratios"
-            hint = "if they are, give --llr or --llr-base 10; otherwise use min-cdet or fpr=0.01"
+            hint = (
+                "if scores are log-likelihood ratios, give --llr or --llr-base 10; otherwise use "
+                "min-cdet or fpr=0.01"
+            )
             raise ConfigError(msg, hint)
         return OperatingPoint(text.strip(), name, cost=cost, log_base=log_base)
     msg = f"--operating-point: unknown rule {text!r}"

@@ -246,8 +246,8 @@ def parse_cost(text: str) -> CostModel:
             raise ConfigError(msg)
         return CostModel(text, (p_target,), c_miss, c_fa, p_spoof=p_spoof, c_spoof=c_spoof)
     msg = (
-        f"cost {text!r} is neither a known name nor 'p_target,c_miss,c_fa', nor, with spoof "
-        "trials, 'p_target,p_nontarget,p_spoof,c_miss,c_fa,c_spoof'"
+        f"cost {text!r} is neither a known name nor of the form p_target,c_miss,c_fa (with "
+        "spoof trials: p_target,p_nontarget,p_spoof,c_miss,c_fa,c_spoof)"
     )
     hint = name_hint(text, COST_MODELS)
     raise ConfigError(msg, hint)

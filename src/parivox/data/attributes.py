@@ -151,10 +151,13 @@ def finite_number(text: str) -> float:
 def parse_by(text: str, option: str = "--by") -> list[Attribute]:
     """Read a grouping: attributes joined by ``+``."""
     attribute_texts = [text_part.strip() for text_part in text.split("+")]
-    if not all(attribute_texts) or len({text_part.lower() for text_part in attribute_texts}) < len(
-        attribute_texts
-    ):
-        msg = f"{option} {text!r} names an attribute twice, or has an empty part"
+    fault = ""
+    if not all(attribute_texts):
+        fault = "has an empty part"
+    elif len({text_part.lower() for text_part in attribute_texts}) < len(attribute_texts):
+        fault = "names an attribute twice"
+    if fault:
+        msg = f"{option} {text!r} {fault}"
         hint = "name each attribute once, as in gender+nationality"
         raise ConfigError(msg, hint)
     return [parse_attribute(text_part, option) for text_part in attribute_texts]

@@ -52,7 +52,7 @@ conditions:
 # accept:
 # - condition: no group may exceed 1.5 times the FNR of the other groups
 #   groups: [f+India]
-#   reason: few speakers; more are recorded in spring
+#   reason: few speakers; more will be recorded in spring
 #   until: 2027-06-30
 """
 _VERSION_KEY = "parivox-policy"

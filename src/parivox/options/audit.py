@@ -599,8 +599,8 @@ class CountOptions(ReadOptions):
     key: Any = option(
         COUNTING_SECTION,
         "file with the secret of the [site](counts.md#sites-that-may-not-share-rows), used to "
-        "pseudonymise speakers. With a key, speaker counts are also written, from which audits "
-        "compute uncertainty",
+        "pseudonymise speakers. With a key, speaker counts, from which audits compute "
+        "uncertainty, are also written",
         default_text="score counts only",
         is_common=True,
         value_type="str | os.PathLike[str] | None",
@@ -652,9 +652,9 @@ class WorkersCommand(CommandOptions):
 
     workers: int | None = option(
         OUTPUT_SECTION,
-        "number of processes, which does not affect results; small tasks use one process",
+        "number of processes, without effect on results; small tasks run in one process",
         Number,
-        default_text="one per processor, or fewer if memory is short; in Python, 1",
+        default_text="one per processor, fewer if memory is short; 1 in Python",
         is_whole=True,
         low=1,
         high=1024,
@@ -818,8 +818,8 @@ class ReportCommand(CommandOptions):
     )
     figures: Any = option(
         OUTPUT_SECTION,
-        "write the figures and an explanatory `index.md` to this folder; figures are one or two "
-        "columns wide, on a white background",
+        "write the figures to this folder, one file each, at column width on a white background, "
+        "with `index.md`, which explains the figures",
         metavar="FOLDER",
     )
     formats: str | None = option(

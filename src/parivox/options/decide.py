@@ -38,8 +38,8 @@ class HeldOutOptions(ReadOptions):
     # docs/methods/gates.md#rules
     side: str = option(
         FITTING_SECTION,
-        "side whose group selects the threshold or calibrator: `enrol` for the enrolment speaker; "
-        "`test` for the test speaker, whose group a system must know before it decides",
+        "speaker whose group selects the threshold or calibrator: `enrol` for the enrolment "
+        "speaker; `test` for the test speaker (a system must know this group before deciding)",
         Text,
         "enrol",
         choices=SIDES,
@@ -85,8 +85,8 @@ class ThresholdOptions(HeldOutOptions):
     aim: str = option(
         FITTING_SECTION,
         "aim of a threshold: `fpr=X`, `fnr=X`, `min-cdet` or `min-cdet:COST`; for a common "
-        "threshold, also `max-fpr=X` (largest FPR of any group) or `least-worst` (minimises the "
-        "largest cost of any group)",
+        "threshold, also `max-fpr=X` (limits the FPR of every group) or `least-worst` (minimises "
+        "the largest cost of any group)",
         Text,
         "fpr=0.01",
         metavar="AIM",
@@ -173,8 +173,8 @@ class CalibrateCommand(_MitigationCommand):
 
     apply: Any = option(
         FITTING_SECTION,
-        "[calibrator](calibration.md#the-calibrator-file) to apply: write every row to `--out`, "
-        "with its score as a log-likelihood ratio; nothing is evaluated",
+        "[calibrator](calibration.md#the-calibrator-file) to apply; every row is written to "
+        "`--out` with its score as a log-likelihood ratio, without evaluation",
         is_common=True,
     )
     out: Any = option(

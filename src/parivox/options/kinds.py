@@ -329,7 +329,7 @@ class LogBase(Option):
             return None
         is_number = isinstance(base, Real) and not isinstance(base, bool)
         if not is_number or base not in LOG_BASES:
-            raise self._refuse(base, "10 or 2, or --llr alone for natural logarithms")
+            raise self._refuse(base, "10 or 2, or only --llr for natural logarithms")
         return int(base)
 
     def parse(self, text: Any) -> int | str:
@@ -424,8 +424,8 @@ class NameMapping(Option):
             role, equals, column = (word.strip() for word in assignment.partition("="))
             if not equals or not role or not column:
                 msg = (
-                    f"{self.flag} {text!r}: {assignment!r} is not ROLE=COLUMN, for example "
-                    f"{self.example}"
+                    f"{self.flag} {text!r}: {assignment!r} is not of the form ROLE=COLUMN, for "
+                    f"example {self.example}"
                 )
                 raise ConfigError(msg)
             if role in columns_by_role:

@@ -41,8 +41,9 @@ class MonitorOptions(ReadOptions):
     )
     key: Any = option(
         MONITORING_SECTION,
-        "file with the secret from which pseudonyms of speakers are computed, such as the key of "
-        "[`count`](counts.md#sites-that-may-not-share-rows); the state contains no other ids",
+        "file with the secret used to pseudonymise speakers, such as the key of "
+        "[`count`](counts.md#sites-that-may-not-share-rows); the state contains pseudonyms but "
+        "no other ids",
         is_common=True,
         value_type="str | os.PathLike[str] | None",
     )

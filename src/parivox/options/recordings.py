@@ -250,7 +250,7 @@ class ScoreOptions(CommandOptions):
     )
     speakers: Any = option(
         SCORING_SECTION,
-        "speaker table with the groups of the cohort and, with `--counts`, of all pairs",
+        "speaker table with groups of cohort speakers and, with `--counts`, of all scored speakers",
         is_common=True,
         value_type="SpeakerSource | None",
     )

@@ -76,7 +76,7 @@ def _excluded_share(values: Mapping[str, Any]) -> str:
 
 def _partial_mean(values: Mapping[str, Any]) -> str:
     n_used, n_groups = values["groups"], values["all_groups"]
-    return f"mean over the {n_used} of {n_groups} groups in which the value is defined"
+    return f"mean over the groups in which the value is defined ({n_used} of {n_groups})"
 
 
 def _bin_edges(values: Mapping[str, Any]) -> str:
@@ -238,7 +238,7 @@ SENTENCES: dict[str, SentenceTemplate] = {
         "the interval is outside the range of floating-point numbers"
     ),
     "same_group_or_reference": SentenceTemplate(
-        "the group or its reference is the same in all replicates"
+        "the value of the group or of its reference is the same in all replicates"
     ),
     "no_errors_in_any_replicate": SentenceTemplate("no errors in the data or in any replicate"),
     "unknown_test_speakers": SentenceTemplate(
@@ -248,15 +248,16 @@ SENTENCES: dict[str, SentenceTemplate] = {
     "too_many_trials_for_memory": SentenceTemplate("the trials do not fit in memory"),
     "too_many_speakers_to_draw": SentenceTemplate("there are too many speakers for random draws"),
     "tau_log_is_cut_off": SentenceTemplate(
-        "tau_log is cut off at 0, which distorts its replicates; the measure spread is tau_log "
-        "squared, without this cut-off"
+        "the cut-off of tau_log at 0 distorts its replicates; the measure spread is tau_log "
+        "squared without this cut-off"
     ),
     "few_speakers_decide_slope": SentenceTemplate("the slope depends on one or two speakers"),
     # why a measure of groups is undefined, or of which groups it is
     "undefined_in_every_group": SentenceTemplate("undefined in every group"),
     "mean_over_some_groups": SentenceTemplate(_partial_mean, {"groups": 3, "all_groups": 4}),
     "too_few_to_split": SentenceTemplate(
-        "fewer than {speakers} speakers to split, or no replicates", {"speakers": 4}
+        "too few speakers to split in half (fewer than {speakers}), or no replicates",
+        {"speakers": 4},
     ),
     "no_group_has_errors": SentenceTemplate("no group has errors"),
     "no_group_has_rate": SentenceTemplate("no group has a value for the rate"),
@@ -280,7 +281,7 @@ SENTENCES: dict[str, SentenceTemplate] = {
         "too few groups, or too few errors, to test for an interaction"
     ),
     "groups_that_both_have": SentenceTemplate(
-        "computed over the {groups} groups shared by both systems or lists", {"groups": 3}
+        "computed over the {groups} groups present in both systems or lists", {"groups": 3}
     ),
     "some_groups": SentenceTemplate("computed over {groups} groups", {"groups": 3}),
     "groups_that_pass_gates": SentenceTemplate(

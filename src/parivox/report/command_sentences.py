@@ -54,11 +54,11 @@ COMMAND_SENTENCES: dict[str, SentenceTemplate] = {
     "inconclusive_does_not_pass": SentenceTemplate(
         "Inconclusive conditions do not pass. To resolve such conditions, audit more speakers "
         "(parivox plan --pilot AUDIT --policy FILE calculates how many), or accept the groups in "
-        "the policy with a reason and a date"
+        "the policy with a reason and an end date"
     ),
     "groups_of_one_audit_do_not_pass": SentenceTemplate(
         "Groups that are in only one of the two audits do not pass. Audit both releases with "
-        "these groups, or accept the groups in the policy with a reason and a date"
+        "these groups, or accept the groups in the policy with a reason and an end date"
     ),
     "no_group_examined": SentenceTemplate("no group was examined"),
     "rate_at_most": SentenceTemplate(
@@ -189,7 +189,7 @@ COMMAND_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "aim_of_plan": SentenceTemplate(
         "Aim: to detect, with probability {power:g}, a group whose rate is {detect_ratio:g} times "
-        "that of all other groups combined (two-sided test at {confidence:g} %)",
+        "that of all other groups combined (two-sided test at {confidence:g} % confidence)",
         {"power": 0.8, "detect_ratio": 1.5, "confidence": 95.0},
     ),
     "not_shown_here": SentenceTemplate(
@@ -197,7 +197,7 @@ COMMAND_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "assumptions_of_plan": SentenceTemplate(
         "Required numbers are per group and assume groups of equal size. All numbers assume that "
-        "one group is tested alone and that speakers vary as in the pilot"
+        "a single group is tested and that speakers vary as in the pilot"
     ),
     "confidence_for_several_groups": SentenceTemplate(
         "To test {rates} of {groups} groups together (Holm), use --confidence "

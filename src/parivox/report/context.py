@@ -90,7 +90,7 @@ _TEMPLATE_HEAD = """\
 # Audit context: facts that only you know, given with --context to parivox audit, show or report.
 # Empty entries are shown as not supplied. Each comment is an example.
 
-# Labels to show instead of names: the name in the data before the colon, the label after it
+# Labels to show instead of names (name in the data: label to show)
 labels:
 #  f: women
 #  fpr=0.01: strict

@@ -414,10 +414,10 @@ _COUNTED = {
     "repeated_utterance_rows": _counted("row{s} that repeat{v} an utterance"),
     "repeated_model_rows": _counted("row{s} that repeat{v} a recording of a model"),
     "speakers_of_unknown_group": _counted(
-        "speaker{s} with trials, but an unknown or excluded group"
+        "speaker{s} with trials but with an unknown or excluded group"
     ),
     "utterances_of_unknown_group": _counted(
-        "utterance{s} with trials, but an unknown or excluded group"
+        "utterance{s} with trials but with an unknown or excluded group"
     ),
     "speakers_without_trials": _counted("speaker{s} in groups without trials"),
     "trials_in_no_stratum": _counted("trial{s} in no stratum of --within, or between two strata"),

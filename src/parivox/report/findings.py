@@ -823,9 +823,9 @@ def _pair_eer_lines(
         p=p_value(ratio_row["p"]),
     )
     if ratio_row["p"] <= level:
-        yield EerLine("the harder group", words, is_shown=True)
+        yield EerLine("comparison", words, is_shown=True)
     else:
-        yield EerLine("the harder group", f"{words} (inconclusive)")
+        yield EerLine("comparison", f"{words} (inconclusive)")
     yield from (EerLine(row["group"], _eer_text(row)) for row in pair)
 
 
@@ -845,7 +845,7 @@ def _several_eer_lines(
     if not differing_rows:
         highest, lowest = rows_with_interval[0], rows_with_interval[-1]
         words = sentence_text("no_eer_differs", groups=n_groups, reference=reference)
-        yield EerLine("harder or easier", words)
+        yield EerLine("comparison", words)
         yield EerLine(highest["group"], f"the highest: {_eer_text(highest)}")
         yield EerLine(lowest["group"], f"the lowest: {_eer_text(lowest)}")
         return
@@ -855,7 +855,7 @@ def _several_eer_lines(
     n_inconclusive = n_groups - len(differing_rows)
     if n_inconclusive:
         words += "; " + sentence_text("other_groups_inconclusive", groups=n_inconclusive)
-    yield EerLine("harder or easier", words)
+    yield EerLine("comparison", words)
     differing_rows.sort(key=lambda row: -abs(math.log(ratio_of_group[row["group"]]["value"])))
     for row in differing_rows[:_MAX_DIFFERING_GROUPS]:
         ratio_row = ratio_of_group[row["group"]]

@@ -184,7 +184,7 @@ def _judged_group_names(rows: Sequence[Row], gate: Gate) -> list[str]:
     if all(row["outcome"] == PASS for row in rows):
         return [f"{len(rows)} {'groups' if len(rows) > 1 else 'group'}"]
     worst_first = sorted(rows, key=lambda row: -(row["high"] or 0))
-    names = [f"{_group_name(row, gate)} {_judged_value_text(row)}" for row in worst_first]
+    names = [f"{_group_name(row, gate)} ({_judged_value_text(row)})" for row in worst_first]
     return shortened_names(names, most=_MAX_NAMED_GROUPS)
 
 
@@ -200,7 +200,7 @@ def _group_name(row: Row, gate: Gate) -> str:
 def _judged_value_text(row: Row) -> str:
     """Return what is held against the limit, with its interval, or why there is none."""
     if row["value"] is None or row["high"] is None:
-        return f"({inconclusive_text(row) or 'no interval'})"
+        return inconclusive_text(row) or "no interval"
     if row["asked"] == "rate":
         return f"{percent(row['value'])} {interval_text(row['low'], row['high'], times=100)}"
     return f"{short_number(row['value'])} times {interval_text(row['low'], row['high'])}"
@@ -260,7 +260,7 @@ def junit(gate: Gate) -> str:
                 suite, "testcase", classname=printable(row["condition"]), name=name
             )
             words = printable(
-                f"{_condition_text(group_row, gate)}: {_judged_value_text(group_row).strip('()')}"
+                f"{_condition_text(group_row, gate)}: {_judged_value_text(group_row)}"
             )
             if group_row["accepted"] or group_row["outcome"] == NOT_APPLICABLE:
                 reason = group_row["accepted"] or inconclusive_text(group_row)

@@ -330,7 +330,7 @@ def _ids_text(inspected: FileFindings, *, is_table: bool) -> str:
         words = count_of(id_kind.count, kind)
         column = (inspected.roles or {}).get(kind)
         if is_table and column:
-            words += f" in column {column!r}"
+            words += f" in column {column!r}{',' if id_kind.examples else ''}"
         if id_kind.examples:
             words += f" such as {', '.join(id_kind.examples)}"
         descriptions.append(words)

@@ -144,8 +144,8 @@ def _same_value(values: Values) -> str:
 def _same_recording(values: Values) -> str:
     source = _recording_source_text(values)
     return (
-        f"the share of same-recording target trials (recordings identified by the {source}), "
-        f"which may be easier, {_shares_clause(values['shares'])}"
+        f"the share of same-recording target trials, which may be easier, "
+        f"{_shares_clause(values['shares'])}; recordings are identified by the {source}"
     )
 
 
@@ -607,10 +607,11 @@ LIST_SENTENCES: dict[str, SentenceTemplate] = {
     "give_durations": SentenceTemplate("give --utterances with a column duration, in seconds"),
     "give_models": SentenceTemplate("give --models"),
     "draw_pairs_of_both_classes": SentenceTemplate(
-        "draw as many target as nontarget pairs per speaker: parivox trials build inclusive"
+        "draw equal numbers of target and nontarget pairs for each speaker: parivox trials build "
+        "inclusive"
     ),
     "draw_more_pairs": SentenceTemplate(
-        "draw more pairs per speaker, or state the lowest error rate that this number can support"
+        "draw more pairs per speaker, or state the lowest error rate that these pairs can support"
     ),
     "draw_same_number_for_each_speaker": SentenceTemplate(
         "draw the same number of trials per speaker, or weight speakers equally"
@@ -630,8 +631,8 @@ LIST_SENTENCES: dict[str, SentenceTemplate] = {
         "differ"
     ),
     "fix_share_of_same_value": SentenceTemplate(
-        "fix the share of trials with the same {attribute} in every group: parivox trials build "
-        "balanced",
+        "make the share of same-{attribute} nontarget trials equal in all groups: parivox trials "
+        "build balanced",
         {"attribute": "nationality"},
     ),
     "draw_across_recordings": SentenceTemplate(
@@ -647,7 +648,7 @@ LIST_SENTENCES: dict[str, SentenceTemplate] = {
         "exclude short recordings, or compare groups within bands of duration"
     ),
     "sample_equal_impostor_speakers": SentenceTemplate(
-        "sample equally many impostor speakers for the speakers of every group"
+        "sample equal numbers of impostor speakers for the speakers of every group"
     ),
     "test_with_other_recordings": SentenceTemplate(
         "test with recordings that are not used for enrolment"
@@ -780,11 +781,15 @@ LIST_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "check_no_repeated_trials": SentenceTemplate("no duplicate or reversed trials"),
     "check_equal_durations": SentenceTemplate("equally long recordings in all groups"),
-    "check_equal_short_recordings": SentenceTemplate("equally many short recordings in all groups"),
-    "check_equal_impostor_speakers": SentenceTemplate(
-        "equally many impostor speakers in all groups"
+    "check_equal_short_recordings": SentenceTemplate(
+        "same share of short recordings in all groups"
     ),
-    "check_no_returning_enrolments": SentenceTemplate("no enrolment recordings among the tests"),
+    "check_equal_impostor_speakers": SentenceTemplate(
+        "equal numbers of impostor speakers in all groups"
+    ),
+    "check_no_returning_enrolments": SentenceTemplate(
+        "no enrolment recordings among the test recordings"
+    ),
     "check_equal_class_ratios": SentenceTemplate(
         "same ratio of target to nontarget trials in all groups"
     ),

@@ -239,7 +239,7 @@ def _design_sentences(rows: Sequence[Row]) -> Iterator[RenderableType]:
         n_of_both_sides = current["speakers_needed"] * current["trials_per_speaker"]
         counted_twice = ""
         if n_of_both_sides > _MIN_SHARE_COUNTED_TWICE * current["trials_needed"]:
-            counted_twice = ", where a trial counts for both of its speakers"
+            counted_twice = ", each counted for both of its speakers"
         yield text(
             full_sentence(
                 "speakers_and_trials_needed",

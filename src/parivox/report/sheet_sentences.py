@@ -92,7 +92,7 @@ SHEET_SENTENCES: dict[str, SentenceTemplate] = {
         {"condition": "judged in all systems"},
     ),
     "groups_not_judged_everywhere": SentenceTemplate(
-        "Groups not judged in all systems: {groups}", {"groups": 4}
+        "Groups not judged in every system: {groups}", {"groups": 4}
     ),
     # sheets paper
     "accepted_at_common_threshold": SentenceTemplate(

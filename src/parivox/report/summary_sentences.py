@@ -169,11 +169,11 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "confirmatory_verdicts": SentenceTemplate(
         "the verdicts by {primary} are confirmatory only if variation between speakers is similar "
-        "in all groups and this analysis was chosen before anyone examined the data, which Parivox "
-        "cannot check. If both conditions hold and error rates are equal in all groups, up to "
-        "about {errors:.3g} in 100 such audits of a system would still call one of these groups "
-        "worse or better. All other findings about groups are exploratory: confirm them on new "
-        "speakers",
+        "in all groups and this analysis was chosen before the data were seen. Parivox cannot "
+        "check when the analysis was chosen. If both conditions hold and error rates are equal in "
+        "all groups, up to about {errors:.3g} in 100 such audits of a system would still call one "
+        "of these groups worse or better. All other findings about groups are exploratory: "
+        "confirm them on new speakers",
         {"primary": "gender at fpr=0.01", "errors": 5},
     ),
     "system_comparisons_exploratory": SentenceTemplate(
@@ -228,11 +228,11 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
         {"harder": "f", "ratio": "1.4", "easier": "m", "interval": "[1.1, 1.8]", "p": "p = 0.021"},
     ),
     "no_eer_differs": SentenceTemplate(
-        "no group of {groups} is shown to differ from {reference}",
+        "no group of {groups} is shown to differ in EER from {reference}",
         {"groups": 8, "reference": "all other groups combined"},
     ),
     "some_eers_differ": SentenceTemplate(
-        "{n_groups} of {all_groups} groups differ from {reference}",
+        "{n_groups} of {all_groups} groups differ in EER from {reference}",
         {"n_groups": 2, "all_groups": 8, "reference": "all other groups combined"},
     ),
     "more_that_differ": SentenceTemplate("and {more} more that differ", {"more": 2}),
@@ -292,11 +292,12 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
         "{intervals}{threshold}{signs}. Ratio: relative to {reference}. p: adjusted (Holm) for all "
         "groups and {error_types}. Inconclusive: the data do not show whether the group is worse, "
         "better or equivalent. Equivalent: with {equivalence_confidence:g} % confidence, the ratio "
-        "is within 1/{margin:g} to {margin:g}. {conditional}An asterisk (*) marks groups with "
-        "{minimums}; these groups are excluded from the spread {groups}. Floor: the mean over "
-        "simulated audits of these speakers with equal rates in all groups, and the value that 95 "
-        "% of these audits stay within. p of a spread: the share of these audits with a value at "
-        "least as unfair. H (heterogeneity) tests whether groups differ at all; tau_log is the "
+        "is between 1/{margin:g} and {margin:g}. {conditional}An asterisk (*) marks groups with "
+        "{minimums}; these groups are excluded from the spread of groups {groups}. Floor: the "
+        "mean over simulated audits of these speakers with equal rates in all groups, and the "
+        "value that 95 % of these audits do not exceed (or, where higher is fairer, do not fall "
+        "below). p of a spread: the share of these audits with a value at least as unfair as the "
+        "observed value. H (heterogeneity) tests whether groups differ at all; tau_log is the "
         "between-group SD of log rates, corrected for sampling noise. A value within the floor "
         "does not show fairness: with few speakers, large differences can go unnoticed. Floors "
         "assume that variation between speakers is similar in all groups",
@@ -312,7 +313,7 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
             "equivalence_confidence": 98.0,
             "conditional": "",
             "minimums": "fewer than 10 speakers",
-            "groups": "of the groups without *",
+            "groups": "without *",
         },
     ),
     "spoof_legend": SentenceTemplate(
@@ -335,8 +336,8 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
         "Spread over groups: {measures}", {"measures": "FDR (alpha 0.5) 0.98 (higher is fairer)"}
     ),
     "better_in_replicates": SentenceTemplate(
-        "{metric}, share of replicates in which each system is better: {shares}",
-        {"metric": "FPR", "shares": "V2 80 %"},
+        "{metric}: share of replicates in which each system has {shares}",
+        {"metric": "FPR", "shares": "fewer errors (V2 80 %, L 20 %)"},
     ),
     "differing_values": SentenceTemplate(
         "{values} differ from the exact values; largest differences:", {"values": 3}
@@ -382,7 +383,7 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
         "returns someone in the fewest non-mated searches"
     ),
     "inconclusive_share_and_reasons": SentenceTemplate(
-        "{share} (inconclusive does not mean equivalent). Reasons (number of comparisons): "
+        "{share}. Inconclusive does not mean equivalent. Reasons (number of comparisons): "
         "{reasons}",
         {"share": "3 of 8 comparisons", "reasons": "too few speakers (3)"},
     ),

@@ -209,10 +209,7 @@ def _all_groups_equivalent(values: Values) -> str:
     if "reference" not in values:  # audits of development versions
         return words
     reference = REFERENCE_NAMES.get(values["reference"], values["reference"])
-    return (
-        f"{words}: no rate differs from the rate of {reference} by more than a factor of "
-        f"{values['margin']:g}"
-    )
+    return f"{words} (within a factor of {values['margin']:g} of the rate of {reference})"
 
 
 def _all_groups_inconclusive(values: Values) -> str:

@@ -316,9 +316,6 @@ def measures_section(audit: Audit) -> dict[str, Any]:
 # ---- comparisons of systems or lists, if requested
 
 
-_RANK_NAMES = {"more accurate": "fewer errors"}
-
-
 def comparison_sections(audit: Audit) -> list[dict[str, Any]]:
     """Return every pair that was compared."""
     return [_comparison_section(pair) for pair in comparison.pairs(audit)]
@@ -340,7 +337,7 @@ def _comparison_section(pair: ComparedPair) -> dict[str, Any]:
             sheets.append(replace(sheet.for_report(""), title=title, is_sortable=True))
         for metric, rank_name, *shares in grouping.ranks:
             cells = [f"{100 * share:.0f}" for share in shares]
-            ranks.add(f"{grouping.label}, {metric}", _RANK_NAMES.get(rank_name, rank_name), *cells)
+            ranks.add(f"{grouping.label}, {metric}", rank_name, *cells)
     return {
         "label": pair.label,
         "speakers": pair.shared,

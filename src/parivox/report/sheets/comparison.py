@@ -50,7 +50,7 @@ _METRIC_LABELS = {
     "fpr": "FPR",
     "sfar": "SFAR",
 }
-_RANK_NAMES = {"p_more_accurate": "more accurate", "p_less_spread": "less spread", "p_both": "both"}
+_RANK_NAMES = {"p_more_accurate": "fewer errors", "p_less_spread": "less spread", "p_both": "both"}
 
 
 class GroupingComparison(NamedTuple):
