@@ -318,7 +318,7 @@ def test_the_study_of_findings_reads_words_that_reports_say(study_module, shift)
         line
         for scope in scopes(audit)
         for line in findings.group_eer_lines(audit, scope.filters)
-        if line.label == "the harder group"
+        if line.label == "comparison"
     ]
     assert line.is_shown == differs
     assert line.words.endswith("(inconclusive)") != differs

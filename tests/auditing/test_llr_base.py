@@ -136,7 +136,7 @@ def test_any_other_base_is_refused_in_a_sentence(trials, base, function):
     with pytest.raises(pv.ConfigError) as refused:
         function(trials, speakers=PEOPLE, by="accent", llr_base=base)
     assert str(refused.value) == (
-        f"llr_base is {base!r}; give 10 or 2, or llr=True alone for natural logarithms"
+        f"llr_base is {base!r}; give 10 or 2, or only llr=True for natural logarithms"
     )
 
 

@@ -135,7 +135,7 @@ def test_every_group_and_nobody_unknown(systems):
         (unknown,) = (
             r
             for r in audit.data
-            if "an unknown or excluded group" in item_in_words(r) and r["source"] == "speakers"
+            if "with an unknown or excluded group" in item_in_words(r) and r["source"] == "speakers"
         )
         assert unknown["count"] == 0
         outside = [r["count"] for r in audit.data if "no group" in item_in_words(r)]

@@ -150,7 +150,7 @@ def test_check_says_whether_a_store_is_whole(embed, home):
         (("calls", "--system", "ge3e", "--out", "out"), "ge2e"),
         (
             ("calls", *MINE, "--columns", "speaker"),
-            "is not ROLE=COLUMN, for example speaker=talker",
+            "is not of the form ROLE=COLUMN, for example speaker=talker",
         ),
         (("calls", *MINE, "--columns", "speaker=2"), "calls: --columns speaker=2: every path has"),
         (("calls", *MINE, "--channel", "up"), "--channel is up; give a number from 1, left"),

@@ -191,7 +191,7 @@ def test_a_gate_holds_spoof_accepts_against_a_limit(parivox, audited):
     text = " ".join(done.stdout.split())
     assert done.returncode == 1
     assert (
-        "SFAR at threshold=0.5, for the attacks of this list, must be at most 10 %. Not met: m 8"
+        "SFAR at threshold=0.5, for the attacks of this list, must be at most 10 %. Not met: m (8"
         in text
     )
     assert "at most 1.25 times" in text

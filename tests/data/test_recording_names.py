@@ -178,7 +178,7 @@ def test_a_column_settles_it_and_is_named():
     table = {"utterance": ids, "session": [utterance.rsplit("/", 1)[0] for utterance in ids]}
     audit = pv.audit(scores, speakers=PEOPLE, utterances=table, by="sex", intervals=False)
     assert warned(audit) == []
-    identified = "(recordings identified by the column 'session' of utterances)"
+    identified = "; recordings are identified by the column 'session' of utterances"
     assert identified in failed(audit)["G9"]
     assert not [
         utterance
@@ -191,7 +191,7 @@ def test_folders_that_are_trusted_are_named_as_the_source():
     scores = trials(["session1", "session2"])
     audit = pv.audit(scores, speakers=PEOPLE, by="sex", intervals=False)
     assert warned(audit) == []
-    assert "(recordings identified by the folder of the path)" in failed(audit)["G9"]
+    assert "; recordings are identified by the folder of the path" in failed(audit)["G9"]
     check = pv.trials.check(scores, speakers=PEOPLE, by="sex")
     assert check.recordings == "folder of the path"
     assert "(recording: folder of the path)" in check["recordings"].sentence

@@ -101,7 +101,7 @@ def test_one_attribute_alone_is_not_confounded(page):
 def test_of_two_groups_the_harder_is_named_where_that_is_resolved(page):
     text = page(by="band")
     match = re.search(
-        r"the harder group: the EER of <60 is ([\d.]+) times that of 60\+ \[([\d.]+), ([\d.]+)\], "
+        r"comparison: the EER of <60 is ([\d.]+) times that of 60\+ \[([\d.]+), ([\d.]+)\], "
         r"p < 0.001 <60: EER ([\d.]+) % \[.*?\] 60\+: EER ([\d.]+) %",
         text,
     )
@@ -114,13 +114,13 @@ def test_of_two_groups_the_harder_is_named_where_that_is_resolved(page):
 def test_chance_is_not_called_a_harder_group(page, material):
     _, people = material
     text = page(people={**people, "team": ["red", "blue"] * 35}, by="team")
-    words = r"the harder group: the EER of \w+ is [\d.]+ times that of \w+ \["
+    words = r"comparison: the EER of \w+ is [\d.]+ times that of \w+ \["
     assert re.search(words, text)
 
 
 def test_of_many_groups_those_that_differ_stand_with_their_figures(page):
     text = page(by="gender+band")
-    assert re.search(r"harder or easier: \d of 4 groups differ from the mean of the groups", text)
+    assert re.search(r"comparison: \d of 4 groups differ in EER from the mean of the groups", text)
     assert re.search(r"m\+<60: harder: EER [\d.]+ % \[[\d., ]+\], ratio [\d.]+", text)
     assert re.search(r"f\+60\+: easier: EER", text)
 

@@ -159,9 +159,9 @@ def test_figures_name_the_groups_left_out_and_draw_all_groups_faintly(unfair):
 
 def test_the_terminal_names_the_groups_left_out(unfair, printed):
     shown = " ".join(printed(unfair).split())
-    assert shown.count(f"Groups not judged in all systems: {LEFT_OUT}.") == 2
+    assert shown.count(f"Groups not judged in every system: {LEFT_OUT}.") == 2
     assert shown.count("n judged in all floor") == 2
-    assert "excluded from the spread judged in all systems and lists" in shown
+    assert "excluded from the spread of groups judged in all systems and lists" in shown
 
 
 def test_systems_are_ranked_on_the_same_groups(unfair):

@@ -114,7 +114,7 @@ def test_pairs_alike_in_what_is_checked_are_no_groups_to_compare(even, people):
     tables = {"speakers": people, "utterances": table}
     finding = check(trials, by=["same:recording", "gender"], **tables)["G9"]
     assert "(m) to" in finding.sentence
-    assert "trials (recordings identified by" in finding.sentence
+    assert "; recordings are identified by" in finding.sentence
     for identifier, attribute in (("G9", "same:recording"), ("G8", "same:gender")):
         alone = check(trials, by=attribute, grade_by="gender", **tables)[identifier]
         assert alone.verdict == "not checked"

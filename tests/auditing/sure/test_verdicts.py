@@ -129,8 +129,8 @@ def test_equivalent_is_said_of_intervals_within_the_margin(level):
     row = verdict(audit, "", "fpr+fnr")
     assert row["verdict"] == "equivalent"
     assert finding_text(row) == (
-        "both groups are equivalent: no rate differs from the rate of all other groups combined by "
-        "more than a factor of 1.25"
+        "both groups are equivalent (within a factor of 1.25 of the rate of all other groups "
+        "combined)"
     )
 
 
@@ -219,8 +219,7 @@ def test_the_reference_does_not_keep_a_system_from_having_equivalents(level):
     row = verdict(level.audit(reference="b"), "", "fpr+fnr")
     assert row["verdict"] == "equivalent"
     assert finding_text(row) == (
-        "the one group is equivalent: no rate differs from the rate of b by more than a factor of "
-        "1.25"
+        "the one group is equivalent (within a factor of 1.25 of the rate of b)"
     )
 
 
