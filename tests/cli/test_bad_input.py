@@ -47,7 +47,7 @@ CASES = {
     "bayes without llr": ((*BY_GENDER, "--operating-point", "bayes"), "--llr"),
     "another base": (
         (*BY_GENDER, "--llr-base", "e"),
-        "--llr-base is 'e'; give 10 or 2, or --llr alone",
+        "--llr-base is 'e'; give 10 or 2, or only --llr",
     ),
     "averaging cost as point": (
         (*BY_GENDER, "--cost", "sre16", "--operating-point", "min-cdet"),

@@ -79,8 +79,8 @@ SHEET_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "equal_rates_and_floor": SentenceTemplate(
         "Equal: mean and noise floor (95 %) if rates were equal in all groups, for these speakers "
-        "and trials; p: probability of a value at least as unfair in this case. A value within "
-        "the floor does not show fairness"
+        "and trials; p: probability, in this case, of a value at least as unfair as the observed "
+        "value. A value within the floor does not show fairness"
     ),
     "no_valid_noise_floor": SentenceTemplate("no valid noise floor is known"),
     "logarithm_of_no_errors": SentenceTemplate(
