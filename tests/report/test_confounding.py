@@ -132,7 +132,7 @@ def test_of_many_groups_that_differ_the_others_are_counted(page, monkeypatch):
 
 def test_without_a_mean_group_everyone_together_is_the_reference(page):
     text = page(by="gender+band", reference=["others", "pooled"])
-    assert "groups differ from all groups pooled" in text
+    assert "groups differ in EER from all groups pooled" in text
 
 
 @pytest.mark.slow
