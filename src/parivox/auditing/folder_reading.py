@@ -48,7 +48,7 @@ _REMOVABLE_FILE = "pairing.parquet"
 def read_folder(
     folder: str | os.PathLike[str],
 ) -> tuple[dict[str, Table], dict[str, Any], list[dict[str, Any]]]:
-    """Read what `write_folder` wrote: the tables, the record, the provenance.
+    """Return the tables, the record and the provenance that `parivox.auditing.folder` wrote.
 
     Where another version of Parivox wrote it, columns, tables and options that it lacks are empty,
     those that are not known here are set aside, and ``other_version`` in the record says which
