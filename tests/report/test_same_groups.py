@@ -161,7 +161,7 @@ def test_the_terminal_names_the_groups_left_out(unfair, printed):
     shown = " ".join(printed(unfair).split())
     assert shown.count(f"Groups not judged in every system: {LEFT_OUT}.") == 2
     assert shown.count("n judged in all floor") == 2
-    assert "excluded from the spread of groups judged in all systems and lists" in shown
+    assert "spreads are computed over groups judged in every system and list" in shown
 
 
 def test_systems_are_ranked_on_the_same_groups(unfair):

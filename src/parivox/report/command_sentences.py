@@ -62,19 +62,20 @@ COMMAND_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "no_group_examined": SentenceTemplate("no group was examined"),
     "rate_at_most": SentenceTemplate(
-        "{rate} must be at most {limit:g} %", {"rate": "1.20 %", "limit": 5.0}
+        "In each group, {rate} must be at most {limit:g} %",
+        {"rate": "FNR at fpr=0.01", "limit": 5.0},
     ),
     "rate_not_worse_than": SentenceTemplate(
-        "{rate} must not be worse than that of {reference}",
-        {"rate": "1.20 %", "reference": "all other groups combined"},
+        "In each group, {rate} must not be worse than that of {reference}",
+        {"rate": "FPR at fpr=0.01", "reference": "all other groups combined"},
     ),
     "rate_at_most_times": SentenceTemplate(
-        "{rate} must be at most {limit:g} times that of {reference}",
-        {"rate": "1.20 %", "limit": 1.5, "reference": "all other groups combined"},
+        "In each group, {rate} must be at most {limit:g} times that of {reference}",
+        {"rate": "FPR at fpr=0.01", "limit": 1.5, "reference": "all other groups combined"},
     ),
     "rate_at_most_times_baseline": SentenceTemplate(
-        "{rate} must be at most {limit:g} times that of the baseline ({pairing})",
-        {"rate": "1.20 %", "limit": 1.5, "pairing": "paired"},
+        "In each group, {rate} must be at most {limit:g} times that of the baseline ({pairing})",
+        {"rate": "FNR at fpr=0.01", "limit": 1.5, "pairing": "paired"},
     ),
     "baseline_not_used": SentenceTemplate(
         "The baseline is not used: no condition of the policy has than: baseline"

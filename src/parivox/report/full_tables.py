@@ -406,7 +406,7 @@ def _legend(audit: Audit) -> str:
     interval_names = ", ".join(sorted(interval_methods - _CLOSED_FORM_INTERVALS)) or "over speakers"
     threshold_text = "" if options["interval"] == "bootstrap" else ", at this threshold"
     omits_groups = has_several_systems(audit) and groups_left_out(audit.meta.rows())
-    covered_groups = "judged in all systems and lists" if omits_groups else "without *"
+    covered_groups = "judged in every system and list" if omits_groups else "without *"
     return full_sentence(
         "table_legend",
         spoof=_spoof_legend(audit),

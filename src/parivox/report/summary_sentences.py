@@ -293,7 +293,7 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
         "groups and {error_types}. Inconclusive: the data do not show whether the group is worse, "
         "better or equivalent. Equivalent: with {equivalence_confidence:g} % confidence, the ratio "
         "is between 1/{margin:g} and {margin:g}. {conditional}An asterisk (*) marks groups with "
-        "{minimums}; these groups are excluded from the spread of groups {groups}. Floor: the "
+        "{minimums}; spreads are computed over groups {groups}. Floor: the "
         "mean over simulated audits of these speakers with equal rates in all groups, and the "
         "value that 95 % of these audits do not exceed (or, where higher is fairer, do not fall "
         "below). p of a spread: the share of these audits with a value at least as unfair as the "
