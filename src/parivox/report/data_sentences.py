@@ -817,7 +817,7 @@ DATA_SENTENCES = {
         {"low": 0.5, "high": 50},
     ),
     "group_with_reversed_scores": SentenceTemplate(
-        "trials of {group}, with target trials that score below nontarget trials", {"group": "f"}
+        "trials of {group}, whose target trials score below nontarget trials", {"group": "f"}
     ),
     "signs_or_labels_of_group_may_be_turned": SentenceTemplate(
         "signs or labels of this group may be reversed"
@@ -835,7 +835,7 @@ DATA_SENTENCES = {
         "nontarget trials score lower than target trials, but are accepted more often"
     ),
     "trials_of_inverted_days": SentenceTemplate(
-        "trials on days with decisions that contradict the labels"
+        "trials on days whose decisions contradict the labels"
     ),
     "days_with_inverted_decisions": SentenceTemplate(_days, {"days": ["2026-03-01"], "more": 0}),
     "audited_development_trials": SentenceTemplate("development trials that are audited"),

@@ -565,8 +565,8 @@ def _verdict_definitions(options: Options) -> dict[str, object]:
                 "the worst of the other groups is named for a better group that is not better by "
                 "the same rules once the worst group is left out. The worst group is the group "
                 "without which the remaining groups together have the lowest rate. In rows for "
-                "both error types, the worst group is named only if the better group has no other "
-                "verdict of worse or better"
+                "both error types, no group is named if the better group also has a verdict of "
+                "worse or better that does not depend on the worst group"
             ),
             "inconclusive": (
                 "otherwise: the data do not show whether the group is worse, better or equivalent"

@@ -277,8 +277,8 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         "thresholds from other data would give other rates"
     ),
     "rate_met_exactly": SentenceTemplate(
-        "so the pooled rate at each threshold is exactly the rate that defines the threshold; "
-        "thresholds from other data would not give exactly this rate"
+        "so the rate of all trials at each threshold is close to the rate that defines the "
+        "threshold; thresholds from other data may give other rates"
     ),
     "equivalence_margin": SentenceTemplate(
         "Equivalence margin: 1/{margin} to {margin}, for the ratio of a group to {reference}. "
