@@ -104,7 +104,7 @@ def test_10_arrays_without_ids_go_to_metrics(trials, people):
         pv.audit(trials.score.to_numpy(), people, by="gender")
     metrics = pv.metrics(trials.score.to_numpy(), trials.label.to_numpy())
     assert metrics.value("eer") == pytest.approx(float(pv.eer(trials.score, trials.label)))
-    assert "No intervals, as the speakers are unknown" in str(metrics)
+    assert "No intervals, because the speakers are unknown" in str(metrics)
 
 
 # --- a fresh engineer, who knows fairlearn, scikit-learn and pandas

@@ -150,7 +150,7 @@ def test_a_verdict_stays_and_says_if_it_may_not_hold_for_other_attacks():
     words = " ".join(overview.overview(few).finding_sentences)
     assert "For these 3 attacks, spoof accepts are more frequent among f" in words
     assert "This may not hold for other attacks." in words
-    assert "3 attacks: too few for a statement about other attacks" in " ".join(
+    assert "3 attacks: too few to generalise to other attacks" in " ".join(
         caveat.short for caveat in overview.overview(few).caveats
     )
     (stated,) = few.sentences().subset(column="sentence", code="ratio_to_reference").rows()[:1]

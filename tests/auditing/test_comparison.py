@@ -150,7 +150,7 @@ def test_the_same_trials_tell_more_than_other_people(data, better_and_worse):
     both = {name: people[name] + strangers[name] for name in people}
     apart = whole(audited({"A": trials, "B@others": others}, both).comparison)
     paired = whole(better_and_worse)
-    told = "the lists have no trial in common and are compared as wholes; no speaker in common"
+    told = "the lists share no trial; whole lists are compared; no speaker in common"
     assert shared_in_words(apart) == told
     assert apart["difference"] == pytest.approx(paired["difference"])
     assert paired["high"] - paired["low"] < 0.9 * (apart["high"] - apart["low"])
@@ -171,12 +171,12 @@ def test_what_two_lists_share_is_said(data):
         (row["list"], row["other_list"]): shared_in_words(row)
         for row in table.subset(grouping="all", metric="eer")
     }
-    wholes = "and are compared as wholes"
-    shared = f"the lists have no trial in common {wholes}; the same 48 speakers"
+    wholes = "whole lists are compared"
+    shared = f"the lists share no trial; {wholes}; the same 48 speakers"
     assert reported["x", "y"] == shared
     assert reported["all", "shuffled"] == "the same trials"
     few = len(kept)
-    told = f"the lists have {few:,} trials in common (of {n:,} and {few:,}) {wholes}"
+    told = f"the lists share {few:,} trials (of {n:,} and {few:,}); {wholes}"
     assert reported["all", "fewer"] == f"{told}; 36 speakers in common (of 48 and 36)"
     assert len(reported) == 10  # every pair, once
 

@@ -177,8 +177,8 @@ def test_what_was_read_is_told(trials, speakers):
     assert observed["scores", "exact duplicates"] == 1
     assert observed["scores", "reversed pairs"] == 1
     assert observed["scores", "trials without a score"] == 1
-    assert observed["scores", "rows without a score whose trial is also in another row"] == 1
-    assert observed["scores", "trials of an utterance with itself"] == 1
+    assert observed["scores", "rows without a score that repeat the trial of another row"] == 1
+    assert observed["scores", "trials that compare an utterance with itself"] == 1
     targets = sum(trials["label"]) + rows[0][3] + 1
     assert observed["scores", "target trials"] == targets
     assert observed["scores", "nontarget trials"] == n + 2 - targets

@@ -587,7 +587,7 @@ def test_a_day_of_which_nothing_is_known_is_counted_and_adds_up(trials, people, 
     options = {"speakers": people, "by": ["gender", by], "within": "phone", "withhold": 0}
     files = counted([first, second], tmp_path, **options)
     told = [*pv.count(first, **options).told_apart()]
-    assert f"No trial is in any group by {by}, as {by} is unknown for all trials." in told
+    assert f"No trial is in a group by {by}: {by} is unknown for all trials." in told
     both = {name: [*first[name], *second[name]] for name in first}
     full_audit = measured({"S": both}, **{k: v for k, v in options.items() if k != "withhold"})
     assert differing(full_audit, measured(files), without=SPEAKERS) == []

@@ -157,7 +157,7 @@ def test_a_recording_attribute_that_follows_from_the_group_is_named():
         room=pl.Series(["a", "b"] * (len(names) // 2)),
     )
     observed = warned(frame, utterances=utterances)
-    assert observed == ["recordings whose 'device' follows from 'gender'"]
+    assert observed == ["recordings whose 'device' is determined by 'gender'"]
 
 
 @pytest.mark.parametrize("allocate", ["both", "enrol"])
@@ -165,7 +165,7 @@ def test_impostors_of_other_groups_only_are_named(allocate):
     is_across = group_of("enrol") != group_of("test")
     frame = trials().filter((pl.col("label") == 1) | is_across)
     observed = warned(frame, allocate=allocate)
-    assert observed == ["nontarget trials, all between groups of 'gender'"]
+    assert observed == ["nontarget trials, all between different groups of 'gender'"]
 
 
 @pytest.mark.parametrize("label", [0, 1])
@@ -185,7 +185,7 @@ def test_a_group_whose_scores_are_negated_is_named():
     frame, three = trials(), people().with_columns(gender=pl.Series(["f", "m", "n"] * 8))
     is_n = pl.col("enrol").str.slice(1, 2).cast(int) % 3 == 2
     turned = frame.with_columns(score=pl.when(is_n).then(-pl.col("score")).otherwise("score"))
-    assert "trials of n, whose target trials score below nontarget trials" in warned(turned, three)
+    assert "trials of n: target trials score below nontarget trials" in warned(turned, three)
 
 
 @pytest.mark.parametrize("centre", [-5.0, 0.0, 5.0])
@@ -206,7 +206,7 @@ def test_both_orders_of_a_pair_with_other_scores_are_named():
     rounded = back.with_columns(pl.col("score") * (1 + 1e-7))
     assert warned(pl.concat([frame, rounded])) == []
     observed = warned(pl.concat([frame, back.with_columns(pl.col("score") + 0.5)]))
-    assert observed == ["pairs whose two orders have different scores"]
+    assert observed == ["pairs with different scores in the two orders"]
 
 
 def test_calls_that_occur_again_are_named():
@@ -229,7 +229,7 @@ def test_a_day_whose_decisions_are_swapped_is_named(has_scores):
     frame = frame if has_scores else frame.drop("score")
     observed = warned(frame, by="day", operating_points=["deployed"])
     against = "scores" if has_scores else "labels"
-    assert observed == [f"trials of 2, whose decisions contradict the {against}"]
+    assert observed == [f"trials of 2 with decisions that contradict the {against}"]
 
 
 @pytest.mark.parametrize("scale", [1.0, 3.0])

@@ -277,7 +277,7 @@ def test_a_decision_that_its_score_contradicts_may_be_set_aside(bank, audit_of, 
         item_in_words(row): row for row in audit.data.subset(group="") if row["grouping"] == ""
     }
     assert reported["contradictory rows"]["count"] == 1
-    assert reported["decisions that contradict score and threshold"]["count"] == 1
+    assert reported["decisions that contradict the score and the threshold"]["count"] == 1
     reported = {
         item_in_words(row): row for row in audit.data.subset(source="conflicts", group="all")
     }

@@ -22,7 +22,7 @@ RANGES = {
 }
 TO_10, NATURAL = ("scores that look like log-likelihood ratios to base 10",
                   "scores that look like natural log-likelihood ratios")  # fmt: skip
-ALIKE = "trials with the same decision at a Bayes threshold"
+ALIKE = "trials, all with the same decision at a Bayes threshold"
 PEOPLE = {"id": [f"p{i:02d}" for i in range(24)], "accent": ["uv"[i % 2] for i in range(24)]}
 POINTS = ["bayes", "bayes:sre08", "fpr=0.02", "eer"]
 

@@ -46,7 +46,7 @@ def test_a_rate_that_development_scores_miss_is_told(trials_and_speakers, capsys
     far = audited(trials, people, threshold_from=scored(trials, lambda score: score - 100))
     (point,) = far.operating_points
     assert point["fpr"] == 1
-    outside = "thresholds outside the range of scores, possibly of another model or scale"
+    outside = "thresholds outside the range of scores, possibly from another model or scale"
     assert odd(far) == [
         ("missed operating points", "fpr=0.01 gives 100 %"),
         (outside, "fpr=0.01 accepts all trials"),

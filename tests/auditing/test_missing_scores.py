@@ -103,7 +103,7 @@ def test_rows_without_score_whose_trial_has_one_are_not_missing(again: str) -> N
         counts = {
             item_in_words(row): row["count"] for row in audited.data.subset(grouping="").rows()
         }
-        assert counts["rows without a score whose trial is also in another row"] == 200
+        assert counts["rows without a score that repeat the trial of another row"] == 200
         assert "trials without a score" not in counts
         assert not audited.data.subset(source=MISSING_SCORES).rows()
     else:

@@ -30,7 +30,7 @@ def test_what_was_counted_is_told(days, parivox):
     done = count(parivox, days, "day1.csv", "--out", "again.counts")
     assert done.stdout.splitlines() == [
         "Counts are in again.counts: 218 trials as counts by gender; 217 rows.",
-        "The file contains every score unchanged; --step WIDTH counts scores in bins.",
+        "The file contains every score unchanged; to count scores in bins, use --step WIDTH.",
         "No group has fewer than 3 speakers, so no group is suppressed.",
     ]
     assert (days / "again.counts").read_bytes() == (days / "day1.counts").read_bytes()

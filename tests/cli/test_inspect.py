@@ -203,7 +203,7 @@ def test_an_inspection_warns_of_what_the_audit_warns_of(parivox, tmp_path):
     audited = parivox(*shlex.split(output.splitlines()[1].partition("next: parivox ")[2]),
                       "--no-intervals", "--quiet", "-v", cwd=tmp_path).stdout  # fmt: skip
     for words in (
-        "nontarget trials, all between groups of 'gender'",
+        "nontarget trials, all between different groups of 'gender'",
         "values of 'nation' that may mean the same",
     ):
         assert words in output

@@ -263,9 +263,7 @@ def test_an_audit_recognises_the_column_of_spoof_calls(parivox, calls):
     assert by_itself.returncode == 0, by_itself.stderr
     size = "84 trials (36 target, 12 nontarget, 36 spoof by 2 attacks)"
     assert size in " ".join(by_itself.stdout.split())
-    assert "2 attacks: too few for a statement about other attacks" in " ".join(
-        by_itself.stdout.split()
-    )
+    assert "2 attacks: too few to generalise to other attacks" in " ".join(by_itself.stdout.split())
     columns = ("--columns", "label=kind,target=genuine,nontarget=impostor")
     named = parivox(*words, *columns, cwd=calls)
     assert size in " ".join(named.stdout.split())

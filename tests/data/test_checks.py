@@ -171,10 +171,10 @@ def test_what_is_odd_is_counted(read, csv, rows, plain, count):
         "target trials": 3,
         "nontarget trials": 6,
         "trials without a score": 1,
-        "rows without a score whose trial is also in another row": 1,
+        "rows without a score that repeat the trial of another row": 1,
         "exact duplicates": 2,
         "reversed pairs": 2,
-        "trials of an utterance with itself": 1,
+        "trials that compare an utterance with itself": 1,
         "infinite scores": 2,
         "utterance ids begin with the speaker id": 6,
     }

@@ -201,7 +201,7 @@ def test_ids_cut_at_a_dot_are_told_from_those_of_the_list(write):
     scores = write("scores.txt", lines("%s %s %i %f" % row for row in rows))  # noqa: UP031
     assert pv.audit(scores, speakers=PEOPLE, by="gender", intervals=False).groups
     list_ = write("veri.txt", lines(f"{int(y)} {e} {t}" for e, t, y, _ in TRIALS))
-    assert "the ids differ by their endings" in refused(scores, trials=list_)
+    assert "the ids differ in their file extensions" in refused(scores, trials=list_)
 
 
 @pytest.mark.parametrize("pattern", ["{}.v{}.wav", "{}/v.{}.wav"])
@@ -236,7 +236,7 @@ def test_target_trials_that_are_all_set_aside_are_told(write):
     rows = [
         (item_in_words(row), row["count"]) for row in audit.data.subset(source="oddities").rows()
     ]
-    assert ("target trials excluded, so that no target trial is left", 24) in rows
+    assert ("target trials excluded, leaving no target trial", 24) in rows
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_ids_cut_within_a_name_are_told_from_whole_ones(write, cut, message):
     rows = [(f"{e[0]}/{e}", f"{t[0]}/{t}") for e, t in (utterances[:2], utterances[2:])]
     list_ = write("list", lines(f"{e} {t} target" for e, t in rows))
     scores = write("scores", lines(f"{cut(e)} {cut(t)} 0.5" for e, t in rows))
-    with pytest.raises(ParivoxError, match="the ids of the scores are cut at a full stop"):
+    with pytest.raises(ParivoxError, match="the ids in the score file are cut at a full stop"):
         pv.audit(scores, trials=list_)
 
 

@@ -305,7 +305,7 @@ def test_what_is_odd_is_counted(write):
     assert odd(inspected_file) == {
         "exact duplicates": 1,
         "reversed pairs": 1,
-        "trials of an utterance with itself": 1,
+        "trials that compare an utterance with itself": 1,
         "trials without a score": 1,
         "ids that look like long numbers shortened by a spreadsheet": 1,
     }
@@ -419,7 +419,7 @@ def test_what_explains_ids_that_do_not_match_is_told(write, name):
 def test_names_that_end_in_a_number_are_no_numbers(write):
     people = write("p.csv", "speaker,gender\nspk.0,f\nspl.0,m\n")
     (join,) = inspect(write("s", "spk/1 spl/1 0.5\n"), people).joins
-    assert join.pattern == "they differ by their endings"
+    assert join.pattern == "they differ in their file extensions"
 
 
 def test_of_models_no_pattern_of_their_own_is_proposed(write):
@@ -492,7 +492,7 @@ def test_trials_that_differ_from_a_list_by_their_endings(folder, write):
     path = write("list.txt", FILES["list.txt"][1].replace(".wav", ""))
     inspection = inspect(folder / "scores.csv", path)
     assert [(join.matched, join.count) for join in inspection.joins] == [(0, 4), (0, 4)]
-    assert "endings" in inspection.joins[0].pattern
+    assert "extensions" in inspection.joins[0].pattern
     assert "no trials are left" in inspection.problems[0]
 
 

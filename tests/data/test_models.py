@@ -48,7 +48,7 @@ def test_models_and_their_recordings(read, plain):
 
 def test_a_trial_of_a_model_with_one_of_its_recordings_is_of_itself(read, count):
     trial_set = read(TRIALS, models=MODELS)
-    assert count(trial_set, "trials of an utterance with itself") == 2
+    assert count(trial_set, "trials that compare an utterance with itself") == 2
     assert count(trial_set, "enrolments that are models", "models") == 3
     assert count(trial_set, "reversed pairs") == 0
 
@@ -65,7 +65,8 @@ def test_a_model_and_an_utterance_of_one_name_do_not_mix(read, count, plain):
         ("8", "7"): True,
         ("8", "8"): False,
     }
-    assert count(trial_set, "trials of an utterance with itself") == 1  # model 8 is made of call 7
+    # model 8 is made of call 7
+    assert count(trial_set, "trials that compare an utterance with itself") == 1
     assert count(trial_set, "reversed pairs") == 0
 
 

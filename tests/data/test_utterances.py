@@ -20,7 +20,7 @@ def test_a_table_of_utterances(read, write, count):
     assert trial_set.utterance_speaker.tolist() == [0, 0, 1]
     assert next(trial_set.partitions()).target.tolist() == [True, False]
     assert (
-        count(trial_set, "utterances whose speaker is in the table of utterances", "utterances")
+        count(trial_set, "utterances whose speaker is named in the utterance table", "utterances")
         == 3
     )
     assert trial_set.provenance[-1]["columns"] == {"utterance": "Utt", "speaker": "Spk"}
@@ -66,7 +66,7 @@ def test_columns_of_speakers(read, count):
     text = "enrol,test,score,enrol_speaker,test_speaker\nu1,u2,0.9,a,a\nu1,v1,0.1,a,b\n"
     trial_set = read(text)
     assert trial_set.utterance_speaker.tolist() == [0, 0, 1]
-    assert count(trial_set, "utterances whose speaker is in a column of the trials") == 3
+    assert count(trial_set, "utterances whose speaker is named in a column of the trials") == 3
     with pytest.raises(
         DataError, match="row 4, column 'test_speaker': utterance 'u1' has speaker 'b' here"
     ):
@@ -207,7 +207,8 @@ def test_ids_that_no_pair_of_files_shares(read, write):
     message = refusal("a/1.wav,a/2.wav,1\na/1.wav,b/1.wav,0\n", trials)
     assert "scores.csv contains (a/1.wav, a/2.wav), (a/1.wav, b/1.wav)" in message
     assert (
-        "but list.txt contains (a/1, a/2), (a/1, b/1); the ids differ by their endings" in message
+        "but list.txt contains (a/1, a/2), (a/1, b/1); the ids differ in their file extensions"
+        in message
     )
     message = refusal("a/2,a/1,1\nb/1,a/1,0\n", trials)
     assert "enrol and test are swapped, so make them alike" in message

@@ -226,7 +226,10 @@ def test_scores_without_the_shift_do_at_one_threshold_what_groups_do_at_their_ow
         ({"by": None}, "by names no grouping; name one, for example by='gender'"),
         ({"side": "both"}, "side='both' is not known; choose from enrol, test"),
         ({"folds": 2}, "folds is 2; give a whole number from 4 to 12"),
-        ({"aim": "fpr=0.0001"}, r"is less than one error in \d+ trials\); give trials of more"),
+        (
+            {"aim": "fpr=0.0001"},
+            r"corresponds to less than one error in \d+ trials\); give trials of more",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_told_in_a_sentence(shifted, change, message):

@@ -250,7 +250,7 @@ def test_repeated_rows_and_those_without_decision_are_told(again):
         {"item": "exact_duplicates", "count": len(table) - 5, "note": "counted_once"},
     ]
     printed = " ".join(str(monitored).split())
-    assert "5 rows without a score whose trial is also in another row (excluded)" in printed
+    assert "5 rows without a score that repeat the trial of another row (excluded)" in printed
 
 
 def test_rows_without_decision_alone_are_told(again):

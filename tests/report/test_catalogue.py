@@ -307,6 +307,8 @@ LATER = {
     "often_undefined",
     "interval_may_be_short",
     "often_undefined_or_zero",
+    "trials_of_one_utterance",
+    "decisions_against_threshold",
 }
 """Whose sentence changed after 0.2."""
 OF_OTHER_TABLES = {

@@ -35,8 +35,8 @@ def trials_where(material, condition):
 @pytest.mark.slow
 def test_without_any_threshold_the_groups_are_still_listed(audited, printed):
     text = printed(audited(by=["gender", "nation"], operating_points=["fpr=0.0001", "fnr=0.0001"]))
-    assert "fpr=0.0001 is less than one error in" in flat(text)
-    assert "fnr=0.0001 is less than one error in" in flat(text)
+    assert "fpr=0.0001 corresponds to less than one error in" in flat(text)
+    assert "fnr=0.0001 corresponds to less than one error in" in flat(text)
     assert "--operating-point threshold=X, or use eer." in flat(text)
     assert "gender: 2 groups" in text
     assert "nation: 3 groups" in text

@@ -130,7 +130,7 @@ def test_what_is_left_out_is_told(trials):
     notes = " ".join(map(fact_text, pv.metrics(table, groups="gender").notes))
     assert "3 trials without a score were excluded" in notes
     assert "2 trials are in no group" in notes
-    assert "no intervals, as the speakers are unknown" in notes
+    assert "no intervals, because the speakers are unknown" in notes
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_the_command_prints_json_and_inspect_proposes_it(trials, tmp_path, capsy
     )
     assert not main(inspection.next.split()[1:])
     output = capsys.readouterr().out
-    assert "No intervals, as the speakers are unknown" in output
+    assert "No intervals, because the speakers are unknown" in output
     assert max(map(len, output.splitlines())) <= 100
 
 

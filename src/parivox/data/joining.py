@@ -60,19 +60,19 @@ NOBODY_POSITION = -2
 _SIDES = ("enrol", "test")
 _FILE_ENDING, _FOLDER_PREFIX = r"\.[A-Za-z0-9]{1,5}$", r"^.*/"
 DIFFERENCES: dict[str, Callable[[pl.Expr], pl.Expr]] = {
-    "by their endings": lambda ids: ids.str.replace(_FILE_ENDING, ""),
-    "by their folders": lambda ids: ids.str.replace(_FOLDER_PREFIX, ""),
-    "by their folders and endings": lambda ids: ids.str.replace(_FOLDER_PREFIX, "").str.replace(
-        _FILE_ENDING, ""
-    ),
+    "in their file extensions": lambda ids: ids.str.replace(_FILE_ENDING, ""),
+    "in their folders": lambda ids: ids.str.replace(_FOLDER_PREFIX, ""),
+    "in their folders and file extensions": lambda ids: ids.str.replace(
+        _FOLDER_PREFIX, ""
+    ).str.replace(_FILE_ENDING, ""),
     "in upper and lower case": lambda ids: ids.str.to_lowercase(),
     "in slashes and backslashes": lambda ids: ids.str.replace_all("\\", "/", literal=True),
 }
 """What ids of two files may differ in, and what makes them alike."""
 _DIFFERENCE_CODES = {
-    "by their endings": "ids_differ_by_endings",
-    "by their folders": "ids_differ_by_folders",
-    "by their folders and endings": "ids_differ_by_folders_and_endings",
+    "in their file extensions": "ids_differ_by_endings",
+    "in their folders": "ids_differ_by_folders",
+    "in their folders and file extensions": "ids_differ_by_folders_and_endings",
     "in upper and lower case": "ids_differ_in_case",
     "in slashes and backslashes": "ids_differ_in_slashes",
 }
@@ -80,7 +80,7 @@ ID_DIFFERENCES = {
     "sides_are_swapped": "enrol and test are swapped",
     **{code: f"the ids differ {difference}" for difference, code in _DIFFERENCE_CODES.items()},
     "ids_cut_at_full_stop": (
-        "the ids of the scores are cut at a full stop (SpeechBrain cuts at the first)"
+        "the ids in the score file are cut at a full stop (SpeechBrain cuts at the first)"
     ),
 }
 """By code: what the pairs of two files may differ in."""

@@ -63,7 +63,7 @@ _CAUSE = "because"
 
 def _few_trials(values: Mapping[str, Any]) -> str:
     trials = "1 trial" if values["trials"] == 1 else f"{values['trials']} trials"
-    return f"{values['operating_point']} is less than one error in {trials}"
+    return f"{values['operating_point']} corresponds to less than one error in {trials}"
 
 
 def _undefined_share(values: Mapping[str, Any]) -> str:
@@ -76,7 +76,7 @@ def _excluded_share(values: Mapping[str, Any]) -> str:
 
 def _partial_mean(values: Mapping[str, Any]) -> str:
     n_used, n_groups = values["groups"], values["all_groups"]
-    return f"mean over the groups in which the value is defined ({n_used} of {n_groups})"
+    return f"mean over the groups with a defined value ({n_used} of {n_groups})"
 
 
 def _bin_edges(values: Mapping[str, Any]) -> str:
@@ -108,7 +108,7 @@ def _common_trials(values: Mapping[str, Any]) -> str:
 
 
 def _strata(values: Mapping[str, Any]) -> str:
-    return f"equal weight per stratum: {', '.join(values['strata'])}"
+    return f"strata with equal weight: {', '.join(values['strata'])}"
 
 
 REPORT_SENTENCES: dict[str, SentenceTemplate] = {
@@ -137,7 +137,7 @@ SENTENCES: dict[str, SentenceTemplate] = {
         "candidate lists may be cut off at or above the threshold"
     ),
     "too_many_certain_rejects": SentenceTemplate(
-        "no threshold reaches this rate, as too many trials are rejected at every threshold"
+        "no threshold reaches this rate, because too many trials are always rejected"
     ),
     "fnir_above_fpir": SentenceTemplate("FNIR exceeds FPIR at every threshold"),
     "decisions_without_scores": SentenceTemplate("decisions without scores"),
@@ -163,24 +163,24 @@ SENTENCES: dict[str, SentenceTemplate] = {
     "no_seconds": SentenceTemplate("no trial has a time in seconds"),
     "unknown_from_counts": SentenceTemplate("score counts do not contain this value"),
     "no_common_stratum": SentenceTemplate(
-        "there is no stratum in which every group has trials of several speakers"
+        "no stratum has trials of several speakers in every group"
     ),
     "withheld": SentenceTemplate("suppressed: fewer than {speakers} speakers", {"speakers": 5}),
     "withheld_to_protect": SentenceTemplate(
-        "suppressed: otherwise the values of a group of fewer than {speakers} speakers could be "
-        "computed",
+        "suppressed: otherwise, values of a group with fewer than {speakers} speakers could be "
+        "deduced",
         {"speakers": 5},
     ),
     "exact_value": SentenceTemplate("exact value: {exact:.9g}", {"exact": 0.0475}),
     "bt4vt_needs_both_classes": SentenceTemplate("bt4vt needs target and nontarget trials"),
     # why a measure of groups is undefined, infinite or set by convention
-    "undefined_value": SentenceTemplate("the value of the group is undefined"),
-    "undefined_reference": SentenceTemplate("the value of the reference is undefined"),
+    "undefined_value": SentenceTemplate("the group's value is undefined"),
+    "undefined_reference": SentenceTemplate("the reference value is undefined"),
     "zero_cell": SentenceTemplate("a group has no errors"),
-    "zero_reference": SentenceTemplate("the value of the reference is 0"),
+    "zero_reference": SentenceTemplate("the reference value is 0"),
     "zero_over_zero": SentenceTemplate("0 divided by 0"),
-    "zero_own_min": SentenceTemplate("the minimum cost of the group is 0"),
-    "infinite_value": SentenceTemplate("the value or the reference is infinite"),
+    "zero_own_min": SentenceTemplate("the group's minimum cost is 0"),
+    "infinite_value": SentenceTemplate("the group's value or the reference value is infinite"),
     "too_few_points": SentenceTemplate("too few operating points"),
     "not_converged": SentenceTemplate("the fit did not converge"),
     # what a reader must know of an interval
@@ -207,17 +207,17 @@ SENTENCES: dict[str, SentenceTemplate] = {
         "the threshold, set on the audited trials, is treated as fixed"
     ),
     "optimism_corrected": SentenceTemplate(
-        "the interval is corrected for the optimism of minimum Cllr"
+        "the interval is corrected for the optimistic bias of minimum Cllr"
     ),
     "undefined_in_replicates": SentenceTemplate(_undefined_share, {"share": 0.012}),
     "reference_itself": SentenceTemplate("the reference itself"),
-    "as_of_fpr": SentenceTemplate("the interval is taken from FPR"),
+    "as_of_fpr": SentenceTemplate("the interval of the FPR is used"),
     "equal_weights": SentenceTemplate(_strata, {"strata": ["phone", "studio"]}),
     "trials_left_out": SentenceTemplate(_excluded_share, {"share": 0.25}),
     # why there is no interval
     "no_interval": SentenceTemplate("no interval", {_CAUSE: "same_in_all_replicates"}),
     "no_interval_of_log_ratio": SentenceTemplate(
-        "no interval of the log ratio", {_CAUSE: "often_undefined"}
+        "no interval for the log ratio", {_CAUSE: "often_undefined"}
     ),
     "no_interval_below_minimum": SentenceTemplate(
         "fewer than {speakers} speakers: no interval", {"speakers": 5}
@@ -238,7 +238,7 @@ SENTENCES: dict[str, SentenceTemplate] = {
         "the interval is outside the range of floating-point numbers"
     ),
     "same_group_or_reference": SentenceTemplate(
-        "the value of the group or of its reference is the same in all replicates"
+        "the group's value or the reference value is the same in all replicates"
     ),
     "no_errors_in_any_replicate": SentenceTemplate("no errors in the data or in any replicate"),
     "unknown_test_speakers": SentenceTemplate(
@@ -248,7 +248,7 @@ SENTENCES: dict[str, SentenceTemplate] = {
     "too_many_trials_for_memory": SentenceTemplate("the trials do not fit in memory"),
     "too_many_speakers_to_draw": SentenceTemplate("there are too many speakers for random draws"),
     "tau_log_is_cut_off": SentenceTemplate(
-        "the cut-off of tau_log at 0 distorts its replicates; the measure spread is tau_log "
+        "tau_log is cut off at 0, which distorts its replicates; the measure spread is tau_log "
         "squared without this cut-off"
     ),
     "few_speakers_decide_slope": SentenceTemplate("the slope depends on one or two speakers"),
@@ -260,7 +260,7 @@ SENTENCES: dict[str, SentenceTemplate] = {
         {"speakers": 4},
     ),
     "no_group_has_errors": SentenceTemplate("no group has errors"),
-    "no_group_has_rate": SentenceTemplate("no group has a value for the rate"),
+    "no_group_has_rate": SentenceTemplate("no group has a value for this rate"),
     "too_few_errors_to_draw": SentenceTemplate(
         "too few errors to simulate a system with equal rates"
     ),
@@ -276,23 +276,23 @@ SENTENCES: dict[str, SentenceTemplate] = {
     "fewer_than_two_groups_with_errors": SentenceTemplate(
         "fewer than two groups have at least two expected errors"
     ),
-    "variance_of_too_few_groups": SentenceTemplate("too few groups have a known variance"),
+    "variance_of_too_few_groups": SentenceTemplate("the variance is known for too few groups"),
     "too_few_for_interaction": SentenceTemplate(
-        "too few groups, or too few errors, to test for an interaction"
+        "too few groups or errors to test for an interaction"
     ),
     "groups_that_both_have": SentenceTemplate(
         "computed over the {groups} groups present in both systems or lists", {"groups": 3}
     ),
     "some_groups": SentenceTemplate("computed over {groups} groups", {"groups": 3}),
     "groups_that_pass_gates": SentenceTemplate(
-        "computed over the {groups} groups that meet the minimums", {"groups": 3}
+        "computed over the {groups} groups that meet the sample-size minimums", {"groups": 3}
     ),
     "fewer_than_three_groups_judged_in_both": SentenceTemplate(
-        "fewer than three groups meet the minimums in both systems or lists"
+        "fewer than three groups meet the sample-size minimums in both systems or lists"
     ),
     "too_few_attacks": SentenceTemplate(
         lambda values: (
-            f"{count_of(values['attacks'], 'attack')}: too few for a statement about other attacks"
+            f"{count_of(values['attacks'], 'attack')}: too few to generalise to other attacks"
         ),
         {"attacks": 3},
     ),
@@ -317,11 +317,11 @@ SENTENCES: dict[str, SentenceTemplate] = {
     ),
     # what another version wrote, and what the exit code tells
     "missing_in_version": SentenceTemplate(
-        "missing, as Parivox {version} did not write this {kind}; audit again to add the {kind}",
+        "missing: Parivox {version} did not write this {kind}; repeat the audit to add the {kind}",
         {"version": "0.1.0", "kind": "column"},
     ),
     "unknown_to_this_version": SentenceTemplate(
-        "not loaded, as this version of Parivox does not recognise this table or column; update "
+        "not loaded: this version of Parivox does not recognise this table or column; update "
         "Parivox"
     ),
     "limit_not_met": SentenceTemplate("a limit is not met ({group})", {"group": "f"}),
@@ -335,13 +335,10 @@ SENTENCES: dict[str, SentenceTemplate] = {
         _common_trials, {"common": 9850, "first": 10000, "second": 9850, "systems": 3}
     ),
     "common_trials_of_lists": SentenceTemplate(
-        "the lists have {common:,} trials in common (of {first:,} and {second:,}) and are compared "
-        "as wholes",
+        "the lists share {common:,} trials (of {first:,} and {second:,}); whole lists are compared",
         {"common": 40, "first": 1200, "second": 900},
     ),
-    "no_common_trial": SentenceTemplate(
-        "the lists have no trial in common and are compared as wholes"
-    ),
+    "no_common_trial": SentenceTemplate("the lists share no trial; whole lists are compared"),
     "lists_compared_as_wholes": SentenceTemplate("lists compared as wholes"),
     "no_common_speaker": SentenceTemplate("no speaker in common"),
     "same_speakers": SentenceTemplate("the same {speakers} speakers", {"speakers": 40}),
@@ -368,7 +365,7 @@ SENTENCES: dict[str, SentenceTemplate] = {
 """Every sentence by its code."""
 MEASURE_REASONS = {
     "one_group": "there is only one group",
-    "no_groups": "no group has a value for the rate",
+    "no_groups": "no group has a value for this rate",
     "no_errors": "no group has errors",
 }
 """Sentences of reasons of meta-measures that have a code of their own, or another meaning."""

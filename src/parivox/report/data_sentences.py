@@ -108,8 +108,8 @@ def _threshold_beyond_scores(where: str, decided: str) -> Callable[[Values], str
 
     def sentence(values: Values) -> str:
         return (
-            f"the threshold of {values['cost']}, {values['threshold']:.4g}, is {where} score, "
-            f"{values['extreme']:.4g}: every trial is {decided}"
+            f"the threshold for {values['cost']} ({values['threshold']:.4g}) is {where} score "
+            f"({values['extreme']:.4g}), so every trial is {decided}"
         )
 
     return sentence
@@ -166,7 +166,7 @@ def _with_number(words: str) -> Callable[[Values], str]:
 def _trials_of_unknown_group(values: Values) -> str:
     withheld = " or suppressed" if values.get("or_withheld") else ""
     return (
-        f"{_TRIALS(values)} in no group, as the group of a {values['unit']} is unknown{withheld}"
+        f"{_TRIALS(values)} in no group, because a {values['unit']}'s group is unknown{withheld}"
         f"{_allocation(values)}"
     )
 
@@ -296,7 +296,7 @@ def _in_group(values: Values) -> str:
 
 
 def _not_in_counts(values: Values) -> str:
-    return f"not known from these score counts: {content_text(values['content'])}"
+    return f"not available from these score counts: {content_text(values['content'])}"
 
 
 def content_text(content: str) -> str:
@@ -347,14 +347,14 @@ _COUNTED = {
     "nontarget_trials": _counted("nontarget trial{s}"),
     "spoof_trials": _counted("spoof trial{s}"),
     "labels_of_espnet_spoof": _counted(
-        "label{s} read in ESPnet's coding of ASVspoof 5: 0 target, 1 nontarget, 2 spoof"
+        "label{s} read as ESPnet codes for ASVspoof 5: 0 target, 1 nontarget, 2 spoof"
     ),
     "spoof_trials_of_other_speakers": _counted(
         "spoof trial{s} that imitate{v} a speaker other than the claimed one"
     ),
     "spoof_trials_without_attack": _counted("spoof trial{s} without attack"),
     "claimed_speakers_without_target_trials": _counted(
-        "speaker{s} claimed in spoof trials but in no target trial"
+        "speaker{s} claimed in spoof trials but without any target trial"
     ),
     "spoofed_recordings_of_several_claims": _counted(
         "spoofed recording{s} whose trials claim several speakers"
@@ -378,13 +378,13 @@ _COUNTED = {
     "nontarget_trials_without_score": _counted("nontarget trial{s} without a score"),
     "tests_without_score": _counted("nontarget trial{s} without a score"),
     "missing_target_scores_differ": _counted(
-        "target trial{s} without a score, whose share differs by group"
+        "target trial{s} without a score (the share differs by group)"
     ),
     "missing_nontarget_scores_differ": _counted(
-        "nontarget trial{s} without a score, whose share differs by group"
+        "nontarget trial{s} without a score (the share differs by group)"
     ),
     "rows_without_score_repeated": _counted(
-        "row{s} without a score whose trial is also in another row"
+        "row{s} without a score that repeat{v} the trial of another row"
     ),
     "trials_of_nobody": _counted("trial{s} of unknown speakers"),
     "decisions_without_score": _counted("decision{s} on trials without a score"),
@@ -392,23 +392,27 @@ _COUNTED = {
     "contradicting_rows": _counted("contradictory row{s}"),
     "labels_against_speakers": _counted("label{s} that contradict{v} the speakers"),
     "reversed_pairs": _counted("reversed pair{s}"),
-    "trials_of_one_utterance": _counted("trial{s} of an utterance with itself"),
+    "trials_of_one_utterance": _counted("trial{s} that compare{v} an utterance with itself"),
     "infinite_scores": _counted("infinite score{s}"),
     "nontarget_trials_without_test_speaker": _counted("nontarget trial{s} without a test speaker"),
     "trials_of_failed_recordings": _counted("trial{s} of failed recordings"),
     "scores_of_failed_trials": _counted("score{s} of failed trials"),
-    "decisions_against_threshold": _counted("decision{s} that contradict{v} score and threshold"),
+    "decisions_against_threshold": _counted(
+        "decision{s} that contradict{v} the score and the threshold"
+    ),
     "scores_in_no_trial": _counted("score{s} that belong{v} to no trial of the list"),
     "failed_recordings": _counted("failed recording{s}"),
     "failed_enrolments_without_trials": _counted("failed enrolment{s} that {are} in no trial"),
     "failed_tests_without_trials": _counted("failed test recording{s} that {are} in no trial"),
     "trials_labelled_by_speakers": _counted("trial{s} labelled by their speakers"),
-    "utterances_in_column": _counted("utterance{s} whose speaker is in a column of the trials"),
-    "utterances_in_table": _counted("utterance{s} whose speaker is in the table of utterances"),
+    "utterances_in_column": _counted(
+        "utterance{s} whose speaker is named in a column of the trials"
+    ),
+    "utterances_in_table": _counted("utterance{s} whose speaker is named in the utterance table"),
     "ids_begin_with_speaker": _counted("utterance id{s} begin{v} with the speaker id"),
-    "enrolments_by_pattern": _counted("enrolment{s} whose speaker follows from a pattern"),
+    "enrolments_by_pattern": _counted("enrolment{s} whose speaker is inferred by a pattern"),
     "enrolments_by_models": _counted("enrolment{s} that {are} models"),
-    "enrolments_by_name": _counted("enrolment{s} whose id is the id of the speaker"),
+    "enrolments_by_name": _counted("enrolment{s} whose id is the speaker id"),
     "rows_without_id": _counted("row{s} without id"),
     "repeated_speaker_rows": _counted("row{s} that repeat{v} a speaker"),
     "repeated_utterance_rows": _counted("row{s} that repeat{v} an utterance"),
@@ -435,7 +439,7 @@ _COUNTED = {
     "searches_of_unknown_group": SentenceTemplate("searches of unknown group"),
     "searches_without_candidates": SentenceTemplate("searches without any candidate"),
     "searches_with_missing_pairs": SentenceTemplate(
-        "searches excluded, as pairs with an enrolled person are missing"
+        "searches excluded because pairs with an enrolled person are missing"
     ),
     "lower_scores_of_models": SentenceTemplate(
         "scores from additional models of a person (each person's highest score counts)"
@@ -444,7 +448,7 @@ _COUNTED = {
         "mated searches in which another person has the same score as the person sought"
     ),
     "few_false_positives_expected": SentenceTemplate(
-        "non-mated searches, in which fewer than 30 false positives are expected"
+        "non-mated searches, with fewer than 30 expected false positives"
     ),
 }
 """What was counted, of which sentences do not depend on values."""
@@ -522,10 +526,10 @@ DATA_SENTENCES = {
     "with_contradicting_rows": SentenceTemplate(_metric_of_rows("with"), _METRIC),
     "counted_at": SentenceTemplate(_bins, {"step": "0.01", "thresholds": [0.5]}),
     "every_score_in_counts": SentenceTemplate(
-        "the file contains every score unchanged; --step WIDTH counts scores in bins"
+        "the file contains every score unchanged; to count scores in bins, use --step WIDTH"
     ),
     "no_trial_in_any_group": SentenceTemplate(
-        "no trial is in any group by {grouping}, as {grouping} is unknown for all trials",
+        "no trial is in a group by {grouping}: {grouping} is unknown for all trials",
         {"grouping": "gender"},
     ),
     "groups_suppressed": SentenceTemplate(
@@ -541,8 +545,8 @@ DATA_SENTENCES = {
     "groups_of_any_size": SentenceTemplate("no group is suppressed, however few speakers it has"),
     "rows_joinable": SentenceTemplate("rows of different groupings can be matched by rare scores"),
     "rows_rarely_joinable": SentenceTemplate(
-        "rows of different groupings can be matched only by rare scores, which at most a tenth of "
-        "a group's trials have"
+        "rows of different groupings can be matched only by rare scores; at most a tenth of a "
+        "group's trials have rare scores"
     ),
     "trials_as_counts": SentenceTemplate(
         _size_of_counts, {"trials": 9850, "groupings": ["gender"], "within": [], "rows": 412}
@@ -591,8 +595,8 @@ DATA_SENTENCES = {
         "excluded with their trials, as the other trials have scores"
     ),
     "left_out_for_placeholder": SentenceTemplate(
-        "excluded, as a speaker id is a placeholder such as nan or unknown; if the id is real, "
-        "list it in the speaker table"
+        "excluded because a speaker id is a placeholder, such as nan or unknown; if the id is "
+        "real, list it in the speaker table"
     ),
     "counted_once": SentenceTemplate("counted once"),
     "sfar_may_be_too_low": SentenceTemplate("SFAR may be too low"),
@@ -609,9 +613,8 @@ DATA_SENTENCES = {
     "counted_as_rejected": SentenceTemplate("counted as rejected in FRR and FAR"),
     "counted_in_fte_or_fta": SentenceTemplate("counted in FTE or FTA only"),
     "counted_for_enrolment_speaker": SentenceTemplate(
-        "these trials count for the enrolment speaker's group, and the FPR of this group has no "
-        "interval; for an interval, name the test speakers in a column test_speaker or with "
-        "--utterances"
+        "these trials count for the enrolment speaker's group, whose FPR has no interval; to "
+        "obtain an interval, name the test speakers in a column test_speaker or with --utterances"
     ),
     "counted_for_both_speakers": SentenceTemplate("each trial counts for both speakers"),
     "p_of_exchanged_speakers": SentenceTemplate(
@@ -635,8 +638,8 @@ DATA_SENTENCES = {
     "needs_rows": SentenceTemplate("individual trials are needed"),
     "counts_hold_sums": SentenceTemplate("score counts contain seconds only as sums"),
     "unknown_in_several_files": SentenceTemplate(
-        "unknown with several files of score counts, as the same speaker or "
-        "recording may be in several files"
+        "unknown for several files of score counts: the same speaker or recording may be in more "
+        "than one file"
     ),
     "keys_of_sites_differ": SentenceTemplate(
         "the keys of the sites differ, so a speaker at two sites counts as two people"
@@ -671,7 +674,8 @@ DATA_SENTENCES = {
     ),
     "codes_0_1_or_1_2": SentenceTemplate(_codes_0_1_or_1_2, {"numbers": [0, 1, 2]}),
     "decades_among_ages": SentenceTemplate(
-        "values of {attribute!r} that are decades or bands, among single ages", {"attribute": "age"}
+        "values of {attribute!r} that are decades or bands, although others are single ages",
+        {"attribute": "age"},
     ),
     "decades_not_ages": SentenceTemplate(
         "values of {attribute!r} that are all decades, not ages", {"attribute": "age"}
@@ -713,13 +717,13 @@ DATA_SENTENCES = {
     "inspection_quotes_ids": SentenceTemplate("`parivox inspect` quotes two of the ids"),
     "ids_alike_but_for_case": SentenceTemplate("ids that differ only in case"),
     "ids_alike_but_for_slashes": SentenceTemplate("ids that differ only in slashes"),
-    "ids_alike_but_for_endings": SentenceTemplate("ids that differ only in their ending"),
+    "ids_alike_but_for_endings": SentenceTemplate("ids that differ only in their file extension"),
     "ids_with_similar_characters": SentenceTemplate(
         "ids that differ only in look-alike characters"
     ),
     "two_ids": SentenceTemplate(_two_ids, {"ids": ["a//1.wav", "a/1.wav"]}),
     "shared_folder_names": SentenceTemplate(
-        "folder names that speakers share, not treated as recordings"
+        "folder names shared by speakers and therefore not treated as recordings"
     ),
     "names_of_many_speakers": SentenceTemplate(shared_folders_text, SHARED_FOLDERS_EXAMPLE),
     "same_recordings_unknown": SentenceTemplate(
@@ -731,7 +735,7 @@ DATA_SENTENCES = {
         "the same calls may be in two files or on two days; each call is counted once"
     ),
     "reversed_pairs_with_other_scores": SentenceTemplate(
-        "pairs whose two orders have different scores"
+        "pairs with different scores in the two orders"
     ),
     "symmetric_systems_give_one_score": SentenceTemplate(
         "a symmetric system gives both orders the same score"
@@ -742,9 +746,7 @@ DATA_SENTENCES = {
     "ids_may_be_cut": SentenceTemplate(
         "the ids may have been cut at the first full stop, as SpeechBrain does; write complete ids"
     ),
-    "no_target_trial_left": SentenceTemplate(
-        "target trials excluded, so that no target trial is left"
-    ),
+    "no_target_trial_left": SentenceTemplate("target trials excluded, leaving no target trial"),
     "contradictory": SentenceTemplate("the rows contradict each other"),
     "trials_of_few_speakers": SentenceTemplate(
         "{trials} trials of only {speakers} enrolled speakers", {"trials": "target", "speakers": 2}
@@ -753,7 +755,7 @@ DATA_SENTENCES = {
         _share_of_few_speakers, {"share": 0.85, "speakers": 40}
     ),
     "nontarget_trials_between_groups": SentenceTemplate(
-        "nontarget trials, all between groups of {grouping!r}", {"grouping": "gender"}
+        "nontarget trials, all between different groups of {grouping!r}", {"grouping": "gender"}
     ),
     "same_group_not_tested": SentenceTemplate(
         "false accepts of impostors of the same group are not tested"
@@ -778,11 +780,11 @@ DATA_SENTENCES = {
     ),
     "claims_are_dependent": SentenceTemplate("intervals of SFAR may be too narrow"),
     "recordings_follow_group": SentenceTemplate(
-        "recordings whose {attribute!r} follows from {grouping!r}",
+        "recordings whose {attribute!r} is determined by {grouping!r}",
         {"attribute": "device", "grouping": "gender"},
     ),
     "may_be_by_attribute": SentenceTemplate(
-        "a difference by {grouping} may be a difference by {attribute}",
+        "a difference by {grouping} may be due to {attribute}",
         {"attribute": "device", "grouping": "gender"},
     ),
     "trials_with_speakers_and_score_of_others": SentenceTemplate(
@@ -812,21 +814,21 @@ DATA_SENTENCES = {
         "{trials} trials whose scores seem to be on another scale", {"trials": "target"}
     ),
     "tenths_of_scores": SentenceTemplate(
-        "a tenth of the scores of this class are within {low:.3g} of zero, a tenth are at least "
-        "{high:.3g} away, and few are in the middle third of this range (log scale)",
+        "in this class, a tenth of the scores are within {low:.3g} of zero and a tenth at least "
+        "{high:.3g} away; few are in the middle third of this range (log scale)",
         {"low": 0.5, "high": 50},
     ),
     "group_with_reversed_scores": SentenceTemplate(
-        "trials of {group}, whose target trials score below nontarget trials", {"group": "f"}
+        "trials of {group}: target trials score below nontarget trials", {"group": "f"}
     ),
     "signs_or_labels_of_group_may_be_turned": SentenceTemplate(
         "signs or labels of this group may be reversed"
     ),
     "decisions_against_scores": SentenceTemplate(
-        "trials of {group}, whose decisions contradict the scores", {"group": "f"}
+        "trials of {group} with decisions that contradict the scores", {"group": "f"}
     ),
     "decisions_against_labels": SentenceTemplate(
-        "trials of {group}, whose decisions contradict the labels", {"group": "f"}
+        "trials of {group} with decisions that contradict the labels", {"group": "f"}
     ),
     "nontargets_accepted_more_often": SentenceTemplate(
         "nontarget trials are accepted more often than target trials"
@@ -846,8 +848,8 @@ DATA_SENTENCES = {
         "the trial list, the ids and the scores were not checked; to check them, audit a random "
         "part of the list"
     ),
-    "llrs_from_0_to_1": SentenceTemplate("log-likelihood ratios that are all from 0 to 1"),
-    "llrs_from_minus_1_to_1": SentenceTemplate("log-likelihood ratios that are all from -1 to 1"),
+    "llrs_from_0_to_1": SentenceTemplate("log-likelihood ratios, all between 0 and 1"),
+    "llrs_from_minus_1_to_1": SentenceTemplate("log-likelihood ratios, all between -1 and 1"),
     "llrs_none_negative": SentenceTemplate("log-likelihood ratios, none of which is negative"),
     "llrs_none_positive": SentenceTemplate("log-likelihood ratios, none of which is positive"),
     "like_probabilities": SentenceTemplate(
@@ -869,7 +871,7 @@ DATA_SENTENCES = {
         "scores that look like log-likelihood ratios to base 10"
     ),
     "slope_of_base_10_llrs": SentenceTemplate(
-        "calibration multiplies the LLRs by {slope:.2f}, as expected of base-10 LLRs (2 to 4); "
+        "calibration multiplies the LLRs by {slope:.2f}, as expected for base-10 LLRs (2 to 4); "
         "if the LLRs are to base 10, give --llr-base 10",
         {"slope": 2.28},
     ),
@@ -881,7 +883,7 @@ DATA_SENTENCES = {
         "natural LLRs; if the LLRs are natural, give --llr without --llr-base",
         {"slope": 0.43},
     ),
-    "trials_decided_alike": _counted("trial{s} with the same decision at a Bayes threshold"),
+    "trials_decided_alike": _counted("trial{s}, all with the same decision at a Bayes threshold"),
     "threshold_above_scores": SentenceTemplate(
         _threshold_beyond_scores("above the highest", "rejected"),
         {"threshold": 4.6, "cost": "sre", "extreme": 0.9},
@@ -894,7 +896,7 @@ DATA_SENTENCES = {
     "missed_points": SentenceTemplate("missed operating points"),
     "infinite_thresholds": SentenceTemplate("infinite thresholds"),
     "thresholds_outside_scores": SentenceTemplate(
-        "thresholds outside the range of scores, possibly of another model or scale"
+        "thresholds outside the range of scores, possibly from another model or scale"
     ),
     "implausible_thresholds": SentenceTemplate(
         "thresholds that may belong to another model or scale"
@@ -914,7 +916,7 @@ DATA_SENTENCES = {
     "contradicting_trials": SentenceTemplate("contradictory trials"),
     "failed_trials": SentenceTemplate("failed trials"),
     "trials_of_customers_without_group": SentenceTemplate(
-        "trials of customers in none of the groups"
+        "trials of customers who are in no group"
     ),
     "moved_customers": SentenceTemplate(
         "customers whose group has changed; they remain in their first group"
@@ -927,7 +929,7 @@ DATA_SENTENCES = {
     "each_direction_is_a_trial": SentenceTemplate("each direction is a trial"),
     "speakers_with_several_rows": _counted("speaker{s} with several rows"),
     "utterances_with_several_rows": _counted("utterance{s} with several rows"),
-    "rows_with_empty_cell": _counted("row{s} without {column!r}", {"column": "id"}),
+    "rows_with_empty_cell": _counted("row{s} with no value in {column!r}", {"column": "id"}),
     "first_row_like_others": SentenceTemplate(
         "the header may be missing: the first row looks like the others"
     ),

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 def _without_speakers(values: Mapping[str, Any]) -> str:
-    words = "no intervals, as the speakers are unknown"
+    words = "no intervals, because the speakers are unknown"
     if values["groups"]:
-        words += ": to test whether groups differ beyond chance, run parivox audit with speaker ids"
+        words += "; to test whether groups differ beyond chance, run parivox audit with speaker ids"
     return words
 
 
@@ -40,7 +40,8 @@ DECISION_SENTENCES: dict[str, SentenceTemplate] = {
         {"speakers": 3, "needed": 5},
     ),
     "few_trials_to_fit": SentenceTemplate(
-        "{operating_point} is less than one error in the {trials} trials that remain for the fit",
+        "{operating_point} corresponds to less than one error in the {trials} trials left for the "
+        "fit",
         {"operating_point": "fpr=0.001", "trials": 500},
     ),
     "equal_scores": SentenceTemplate("all scores are equal"),
@@ -50,7 +51,7 @@ DECISION_SENTENCES: dict[str, SentenceTemplate] = {
     "inverted_classes": SentenceTemplate("every nontarget trial outscores all target trials"),
     "falling_line": SentenceTemplate("higher scores are not more frequent among target trials"),
     "without_folds": SentenceTemplate(
-        "fitted without the speakers of {left_out} of {folds} folds", {"left_out": 1, "folds": 5}
+        "fitted without the speakers in {left_out} of {folds} folds", {"left_out": 1, "folds": 5}
     ),
     # scores that a calibrator was applied to
     "scores_calibrated": SentenceTemplate(
@@ -60,15 +61,14 @@ DECISION_SENTENCES: dict[str, SentenceTemplate] = {
     # why something is not planned
     "no_number_suffices": SentenceTemplate("no number of speakers is enough"),
     "not_in_plan": SentenceTemplate(
-        "no part of the plan has this rate, grouping and operating point"
+        "the plan does not cover this rate, grouping and operating point"
     ),
     # why a group is not monitored
     "few_earlier_weeks": SentenceTemplate("fewer than {weeks} weeks of earlier data", {"weeks": 4}),
     "varying_rates": SentenceTemplate("rates vary from day to day for many speakers"),
     # metrics of scores
     "infinite_ratio": SentenceTemplate(
-        "the metric is infinite, as the log-likelihood ratio of a trial is infinite and has the "
-        "wrong sign"
+        "the metric is infinite: a trial has an infinite log-likelihood ratio with the wrong sign"
     ),
     "trials_without_score_left_out": SentenceTemplate(
         "{trials:,} trials without a score were excluded", {"trials": 120}

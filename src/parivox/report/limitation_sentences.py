@@ -370,7 +370,7 @@ def _tested_attacks(values: Values) -> str:
     few_attacks = ""
     if values["is_few"]:
         attacks = count_of(values["attacks"], "attack")
-        few_attacks = f" ({attacks}: too few for a statement about other attacks)"
+        few_attacks = f" ({attacks}: too few to generalise to other attacks)"
     return f"spoof accepts hold for the attacks of this list only{few_attacks}"
 
 

@@ -209,7 +209,7 @@ def _all_groups_equivalent(values: Values) -> str:
     if "reference" not in values:  # audits of development versions
         return words
     reference = REFERENCE_NAMES.get(values["reference"], values["reference"])
-    return f"{words} (within a factor of {values['margin']:g} of the rate of {reference})"
+    return f"{words} (within a factor of {values['margin']:g} of {reference})"
 
 
 def _all_groups_inconclusive(values: Values) -> str:
