@@ -120,7 +120,7 @@ class ReadOptions(CommandOptions):
     failures: Any = option(
         INPUT_SECTION,
         "table of [failures to enrol and to acquire](methods/rates.md#failures-and-decisions), "
-        "with recording, stage (`enrol` or `acquire`) and reason",
+        "with columns for the recording, stage (`enrol` or `acquire`) and reason",
         value_type="TableSource | None",
     )
     groups: Any = option(
@@ -151,7 +151,7 @@ class ReadOptions(CommandOptions):
     columns: Mapping[str, str] | None = option(
         READING_SECTION,
         "[column for each role](bring-your-data.md#columns-with-names): "
-        "`enrol=ref_file,test=com_file,score=sc,label=lab`; also words used in cells: "
+        "`enrol=ref_file,test=com_file,score=sc,label=lab`; also the meaning of words in cells: "
         "`accept=ja,reject=nein,failed=too short`, and `nobody=guest` for ids that identify no "
         "speaker",
         NameMapping,
@@ -223,9 +223,9 @@ class AuditOptions(ReadOptions):
     # how it was read is recorded with the searches
     gallery: Any = option(
         INPUT_SECTION,
-        "persons enrolled for [identification](methods/identification.md), as a table with a "
-        "column `person` and optional columns `gallery` and `model`, or as a list such as "
-        "`anna,ben`",
+        "persons enrolled for [identification](methods/identification.md), as a list such as "
+        "`anna,ben`, or as a table with a column `person` and, optionally, the columns `gallery` "
+        "and `model`",
         value_type="TableSource | Sequence[str] | None",
     )
     # docs/methods/rates.md#groups-of-trials
@@ -267,8 +267,8 @@ class AuditOptions(ReadOptions):
     )
     thresholds: Any = option(
         MEASUREMENT_SECTION,
-        "[rule file](thresholds.md#the-rule-file) of `parivox thresholds`, used to decide each "
-        "trial by the threshold of its group; the operating point is called `deployed`",
+        "[rule file](thresholds.md#the-rule-file) from `parivox thresholds`; each trial is "
+        "decided by its group's threshold, at the operating point `deployed`",
         is_recorded=False,
         value_type="DocumentSource | None",
     )
@@ -291,7 +291,7 @@ class AuditOptions(ReadOptions):
     # docs/methods/uncertainty.md#thresholds-set-on-the-audited-trials
     threshold_from: Any = option(
         MEASUREMENT_SECTION,
-        "development scores on which the thresholds are set",
+        "development scores used to set the thresholds",
         is_repeatable=True,
         default_text="all trials of the system",
         value_type="ScoreSource | None",
@@ -483,8 +483,8 @@ class AuditOptions(ReadOptions):
     # docs/methods/verdicts.md#attempts
     attempts: int | None = option(
         UNCERTAINTY_SECTION,
-        "number of attempts per person, used to report the share of speakers rejected in all "
-        "attempts, and the share of impostors accepted in at least one",
+        "number of attempts per person; the audit then reports the shares of speakers rejected in "
+        "all attempts and of impostors accepted in at least one",
         Number,
         is_whole=True,
         low=1,
@@ -523,8 +523,8 @@ class AuditOptions(ReadOptions):
     )
     speaker_ids: str = option(
         OUTPUT_SECTION,
-        "speaker ids in the audit and the report: `never`, or `offenders` for a table of each "
-        "group's speakers with the most errors",
+        "whether the audit and the report contain speaker ids: `never`, or `offenders` for a "
+        "table of each group's speakers with the most errors",
         Text,
         NEVER,
         metavar="WHOM",
@@ -532,7 +532,7 @@ class AuditOptions(ReadOptions):
     )
     compat: str | None = option(
         MEASUREMENT_SECTION,
-        "`bt4vt`: add results by the rules of bt4vt 1.0.1 (curve cut at its ends, nearest "
+        "`bt4vt`: add results computed by the rules of bt4vt 1.0.1 (curve cut at its ends, nearest "
         "threshold, `nearest_max` EER)",
         Text,
         metavar="TOOL",
@@ -576,7 +576,7 @@ class CountOptions(ReadOptions):
     )
     thresholds: Any = option(
         COUNTING_SECTION,
-        "score at which to count trials, in addition to the bins of `--step`; without `--step`, "
+        "score at which to count trials, in addition to the bins of `--step`. Without `--step`, "
         "trials are counted only at these scores",
         Unchecked,
         (),
@@ -599,8 +599,8 @@ class CountOptions(ReadOptions):
     key: Any = option(
         COUNTING_SECTION,
         "file with the secret of the [site](counts.md#sites-that-may-not-share-rows), used to "
-        "pseudonymise speakers. With a key, speaker counts, from which audits compute "
-        "uncertainty, are also written",
+        "pseudonymise speakers. If a key is given, speaker counts are also written; audits need "
+        "them to compute uncertainty",
         default_text="score counts only",
         is_common=True,
         value_type="str | os.PathLike[str] | None",
@@ -652,7 +652,7 @@ class WorkersCommand(CommandOptions):
 
     workers: int | None = option(
         OUTPUT_SECTION,
-        "number of processes, without effect on results; small tasks run in one process",
+        "number of processes, which does not affect results; small tasks run in one process",
         Number,
         default_text="one per processor, fewer if memory is short; 1 in Python",
         is_whole=True,
@@ -681,8 +681,8 @@ class ReportDetailsCommand(CommandOptions):
     context: Any = option(
         OUTPUT_SECTION,
         "[audit context](report.md#audit-context) (YAML): [labels](report.md#labels) of groups, "
-        "systems and operating points, and facts for the report, such as purpose, population, "
-        "and the people who chose the threshold, the groups and the margin",
+        "systems and operating points, and facts for the report, such as the purpose, the "
+        "population, and who chose the threshold, groups and margin",
         default_text='"not supplied" is shown',
     )
 
@@ -802,8 +802,9 @@ class ReportCommand(CommandOptions):
     )
     format: str | None = option(
         OUTPUT_SECTION,
-        "tables as `markdown`, `latex` or `xlsx`; numbers as flat `metrics` (JSON) or as the "
-        "`model-index` of a model card (YAML). Without `--out`, all formats but `xlsx` go to "
+        "format of tables (`markdown`, `latex` or `xlsx`) or of numbers (flat `metrics` in JSON, "
+        "or the `model-index` of a model card in YAML). Without `--out`, all formats but `xlsx` "
+        "go to "
         "standard output. Default: by the extension of `--out`",
         Text,
         metavar="KIND",
@@ -818,8 +819,8 @@ class ReportCommand(CommandOptions):
     )
     figures: Any = option(
         OUTPUT_SECTION,
-        "write the figures to this folder, one file each, at column width on a white background, "
-        "with `index.md`, which explains the figures",
+        "write the figures to this folder, one file each, at column width on a white background; "
+        "`index.md` explains the figures",
         metavar="FOLDER",
     )
     formats: str | None = option(

@@ -47,15 +47,15 @@ class HeldOutOptions(ReadOptions):
     )
     normalised: Any = option(
         FITTING_SECTION,
-        "AS-norm scores or quality-adjusted scores of the trials in SCORES, computed without "
-        "labels; a common threshold or calibrator is also evaluated on these scores",
+        "AS-norm or quality-adjusted scores of the trials in SCORES, computed without labels, on "
+        "which a common threshold or calibrator is also evaluated",
         is_common=True,
         value_type="TableSource | None",
     )
     # docs/methods/gates.md#cross-fitting
     folds: int = option(
         UNCERTAINTY_SECTION,
-        "number of folds of speakers; each speaker is evaluated with a fit to the other folds. "
+        "number of speaker folds; each speaker is evaluated by a model fitted to the other folds. "
         "Fewer folds are faster and give wider intervals",
         Number,
         10,
@@ -84,7 +84,7 @@ class ThresholdOptions(HeldOutOptions):
     # docs/methods/gates.md#aims
     aim: str = option(
         FITTING_SECTION,
-        "aim of a threshold: `fpr=X`, `fnr=X`, `min-cdet` or `min-cdet:COST`; for a common "
+        "aim of each threshold: `fpr=X`, `fnr=X`, `min-cdet` or `min-cdet:COST`; for a common "
         "threshold, also `max-fpr=X` (limits the FPR of every group) or `least-worst` (minimises "
         "the largest cost of any group)",
         Text,
@@ -94,7 +94,7 @@ class ThresholdOptions(HeldOutOptions):
     )
     cost: str = option(
         FITTING_SECTION,
-        "detection cost in which gains are expressed: a "
+        "detection cost used to express gains: a "
         "[name](methods/costs.md#cost-models-in-use) such as `sre08`, or `P_TARGET,C_MISS,C_FA`",
         Text,
         "voxsrc",
@@ -173,14 +173,14 @@ class CalibrateCommand(_MitigationCommand):
 
     apply: Any = option(
         FITTING_SECTION,
-        "[calibrator](calibration.md#the-calibrator-file) to apply; every row is written to "
-        "`--out` with its score as a log-likelihood ratio, without evaluation",
+        "[calibrator](calibration.md#the-calibrator-file) to apply to every row; `--out` receives "
+        "the rows with log-likelihood ratios as scores, and nothing is evaluated",
         is_common=True,
     )
     out: Any = option(
         OUTPUT_SECTION,
-        "write the [calibrator](calibration.md#the-calibrator-file) (JSON); with `--apply`, the "
-        "scores (CSV or Parquet) for `parivox audit --llr`",
+        "write the [calibrator](calibration.md#the-calibrator-file) (JSON); with `--apply`, write "
+        "the scores (CSV or Parquet) for `parivox audit --llr`",
         is_common=True,
     )
     figure: Any = option(

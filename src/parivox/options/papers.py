@@ -46,7 +46,7 @@ class PapersRunCommand(CommandOptions):
     figure: str | None = option(SELECTION_SECTION, "number of a figure", Text, metavar="N")
     claim: str | None = option(
         SELECTION_SECTION,
-        "number of the section with a claim, such as `5.1`",
+        "section number of a claim, such as `5.1`",
         Text,
         metavar="N",
     )

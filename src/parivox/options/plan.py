@@ -92,7 +92,7 @@ class PlanOptions(CommandOptions):
     )
     confidence: float = option(
         GOAL_SECTION,
-        "confidence level of the two-sided test of one group",
+        "confidence level of the two-sided test for one group",
         Number,
         0.95,
         metavar="X",

@@ -35,7 +35,7 @@ class SystemOptions(CommandOptions):
         "file with the weights of the system, unless the system is given as `NAME:CHECKPOINT`",
     )
     frontend: str | None = option(
-        SYSTEM_SECTION, "front end that turns audio into the input of the system: `kaldi80`", Text
+        SYSTEM_SECTION, "front end that converts audio to system input: `kaldi80`", Text
     )
     sample_rate: int | None = option(
         SYSTEM_SECTION,
@@ -55,15 +55,15 @@ class EmbedOptions(CommandOptions):
         ListOptions,
         "columns",
         section=RECORDINGS_SECTION,
-        description="column for each role, such as `speaker=talker,file=wav`; for a folder, level "
-        "of the path, such as `speaker=2`",
+        description="column for each role, such as `speaker=talker,file=wav`; for a folder, path "
+        "level for each role, such as `speaker=2`",
         mapping_form="from role to column; give one, for example {'speaker': 'talker'}",
         example="speaker=talker,file=wav",
     )
     channel: int | str | None = option(
         RECORDINGS_SECTION,
-        "channel to use in files whose channels differ: `mix`, `left`, `right`, a number from 1, "
-        "or `each`, which makes one recording per channel",
+        "channel to use in files whose channels differ: `mix`, `left`, `right`, a channel number "
+        "(from 1), or `each` for one recording per channel",
         metavar="WHICH",
         default_text="such files are excluded",
         value_type="int | str | None",
@@ -98,7 +98,7 @@ class EmbedOptions(CommandOptions):
     batch: int = option(PROCESSING_SECTION, "recordings per batch", Number, 64, **_COUNT_BOUNDS)
     ray: str | None = option(
         PROCESSING_SECTION,
-        "use the [Ray cluster](scale.md#ray) at `HOST:PORT`; without a value, the cluster of "
+        "use the [Ray cluster](scale.md#ray) at `HOST:PORT`; without a value, use the cluster in "
         "`RAY_ADDRESS` if set, otherwise this machine",
         Text,
         metavar="ADDRESS",
@@ -229,7 +229,7 @@ class ScoreOptions(CommandOptions):
     )
     as_norm: Any = option(
         SCORING_SECTION,
-        "AS-norm with the nearest speakers of this cohort, given as ids or embeddings",
+        "apply AS-norm with the nearest speakers in this cohort (ids or embeddings)",
         metavar="COHORT",
         value_type="str | Path | None",
         is_common=True,
@@ -244,13 +244,14 @@ class ScoreOptions(CommandOptions):
     )
     s_norm: Any = option(
         SCORING_SECTION,
-        "S-norm with all speakers of this cohort",
+        "apply S-norm with all speakers in this cohort",
         metavar="COHORT",
         value_type="str | Path | None",
     )
     speakers: Any = option(
         SCORING_SECTION,
-        "speaker table with groups of cohort speakers and, with `--counts`, of all scored speakers",
+        "speaker table with the groups of cohort speakers; with `--counts`, also of all scored "
+        "speakers",
         is_common=True,
         value_type="SpeakerSource | None",
     )
@@ -286,14 +287,14 @@ class AllPairsOptions(CommandOptions):
         AuditOptions,
         "operating_points",
         section=COUNTING_SECTION,
-        description="operating points of the planned audit, given as for `audit`",
+        description="operating points of the planned audit, in the form that `audit` accepts",
         default_text="the defaults of an audit",
         is_common=False,
     )
     across_recordings: bool = option(
         COUNTING_SECTION,
-        "leave out pairs of one speaker within one recording; a column (`recording`, `video`, "
-        "`session` or `call`) or the file's folder identifies the recording",
+        "exclude same-speaker pairs from one recording; a column (`recording`, `video`, `session` "
+        "or `call`) or the file's folder identifies the recording",
         Flag,
         False,
     )
@@ -314,8 +315,7 @@ class VerifyOptions(CommandOptions):
         "channel",
         section=VERIFICATION_SECTION,
         description="channel to use in files whose channels differ: `mix`, `left`, `right` or a "
-        "number "
-        "from 1",
+        "channel number (from 1)",
         default_text="such files are refused",
     )
     device: str = option_like(SystemOptions, "device", section=VERIFICATION_SECTION)
@@ -350,8 +350,8 @@ class ScoreCommand(CommandOptions):
     )
     counts: bool = option(
         COUNTING_SECTION,
-        "instead of rows, write score counts and speaker counts, which an audit can read; "
-        "requires `--all-pairs`",
+        "write score counts and speaker counts for an audit, instead of rows; requires "
+        "`--all-pairs`",
         Flag,
         False,
         is_common=True,

@@ -80,9 +80,10 @@ class ListOptions(CommandOptions):
     )
     utterances: Any = option(
         LIST_SECTION,
-        "utterance table with speakers, recordings (a column `recording`, `video`, `session` or "
-        "`call`; otherwise the folder of the file) and any attributes; or a pattern of ids such "
-        "as `{speaker}-**`, or one pattern per side, as for `parivox audit`",
+        "utterance table with speakers and any attributes; a column `recording`, `video`, "
+        "`session` or `call`, otherwise the file's folder, identifies the recording. The option "
+        "also accepts a pattern of ids such as `{speaker}-**`, or one pattern per side, as for "
+        "`parivox audit`",
         is_repeatable=True,
         parser=one_or_several,
         value_type="UtteranceSource | None",
@@ -140,7 +141,7 @@ class CheckOptions(DescribeOptions):
 
     mix: Any = option(
         CHECK_SECTION,
-        "requested shares of difficulty grades of nontarget and target trials: "
+        "requested shares of the difficulty grades among nontarget and target trials: "
         "`cat4=0.5,cat3=0.5,target3=1`",
         metavar="SHARES",
         default_text="G5 is not checked",
@@ -159,13 +160,13 @@ class CheckOptions(DescribeOptions):
     )
     development: Any = option(
         CHECK_SECTION,
-        "development list, whose overlap with the checked list is reported",
+        "development list; its overlap with the checked list is reported",
         metavar="LIST",
         value_type="TableSource | None",
     )
     pilot: Any = option(
         CHECK_SECTION,
-        "saved audit with intervals, used to compute the differences that the list can detect",
+        "saved audit with intervals, used to compute which differences the list can detect",
         metavar="DIR",
         value_type="PilotPlan | None",
     )
@@ -336,7 +337,7 @@ class InclusiveOptions(BuildOptions):
     # docs/methods/planning.md#inclusive-lists
     per_speaker: int = option(
         SAMPLING_SECTION,
-        "number of target pairs, and of nontarget pairs, per speaker",
+        "number of pairs per speaker, for each class (target and nontarget)",
         Number,
         is_required=True,
         is_common=True,
@@ -416,7 +417,7 @@ class BalancedOptions(BuildOptions):
     )
     pairs: int | None = option(
         SAMPLING_SECTION,
-        "number of target pairs, and of nontarget pairs, per speaker",
+        "number of pairs per speaker, for each class (target and nontarget)",
         Number,
         default_text="as many as every group can provide",
         **_COUNT_BOUNDS,
@@ -424,7 +425,7 @@ class BalancedOptions(BuildOptions):
     groups: Any = option_like(InclusiveOptions, "groups")
     balance: Any = option(
         SAMPLING_SECTION,
-        "attribute that is balanced within each group; `none` for no attribute",
+        "attribute to balance within each group, or `none`",
         metavar="ATTRIBUTE",
         default_text="gender, if known",
         value_type="str | None",
@@ -437,7 +438,7 @@ class CrossOptions(BuildOptions):
 
     trials: int | None = option(
         SAMPLING_SECTION,
-        "total number of nontarget trials, divided among the pairs of groups. Give one of "
+        "total number of nontarget trials, divided among all pairs of groups. Give one of "
         "`--trials`, `--per-cell` and `--complete`",
         Number,
         **_COUNT_BOUNDS,
@@ -484,7 +485,7 @@ class VariantsOptions(ListOptions):
     # docs/methods/planning.md#variation-over-draws
     per_speaker: Any = option(
         SAMPLING_SECTION,
-        "numbers of target pairs, and of nontarget pairs, per speaker, such as `25,50,75`",
+        "numbers of pairs per speaker, for each class (target and nontarget), such as `25,50,75`",
         Unchecked,
         (25, 50, 75),
         metavar="N,...",
@@ -505,7 +506,7 @@ class VariantsOptions(ListOptions):
     )
     replicates: int = option(
         SAMPLING_SECTION,
-        "number of bootstrap replicates over speakers for each list",
+        "number of bootstrap replicates (over speakers) per list",
         Number,
         200,
         **_COUNT_FROM_TWO,
@@ -529,7 +530,8 @@ class VariantsCommand(CommandOptions):
     )
     chart: Any = option(
         OUTPUT_SECTION,
-        "write a chart of variation over lists and over speakers: SVG, PNG, PDF, HTML or JSON",
+        "write a chart of the variation between lists and between speakers: SVG, PNG, PDF, HTML "
+        "or JSON",
     )
     dets: Any = option(
         OUTPUT_SECTION,

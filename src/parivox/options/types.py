@@ -28,8 +28,8 @@ class OtherAuditOptions(TypedDict, total=False):
     """model table, for enrolments made of several recordings: each row names a model, its speaker
     and one of its recordings"""
     failures: TableSource | None
-    """table of failures to enrol and to acquire, with recording, stage (enrol or acquire) and
-    reason"""
+    """table of failures to enrol and to acquire, with columns for the recording, stage (enrol or
+    acquire) and reason"""
     only: Sequence[str] | str
     """keep only trials in which both sides (or the named side) have this value: grade=4,
     same:recording=different, enrol.channel=phone. Several values of one attribute are
@@ -37,9 +37,9 @@ class OtherAuditOptions(TypedDict, total=False):
     scores_format: str | None
     """format of the scores (default: detected from the content)"""
     columns: Mapping[str, str] | None
-    """column for each role: enrol=ref_file,test=com_file,score=sc,label=lab; also words used in
-    cells: accept=ja,reject=nein,failed=too short, and nobody=guest for ids that identify no
-    speaker"""
+    """column for each role: enrol=ref_file,test=com_file,score=sc,label=lab; also the meaning of
+    words in cells: accept=ja,reject=nein,failed=too short, and nobody=guest for ids that identify
+    no speaker"""
     id: str | None
     """id column of the speaker table (default: the column that contains the ids. Columns called
     speaker or id take precedence; unnamed columns come last. The option is required if several
@@ -60,8 +60,8 @@ class OtherAuditOptions(TypedDict, total=False):
     """function called with the progress of each stage, when the stage begins and ends and at most
     four times a second in between; print shows it"""
     gallery: TableSource | Sequence[str] | None
-    """persons enrolled for identification, as a table with a column person and optional columns
-    gallery and model, or as a list such as anna,ben"""
+    """persons enrolled for identification, as a list such as anna,ben, or as a table with a column
+    person and, optionally, the columns gallery and model"""
     allocate: Sequence[str] | str | None
     """allocation, the rule that assigns nontarget trials to groups: both, enrol, test, either
     (default: both; enrol if nontarget trials have no test speaker)"""
@@ -69,8 +69,8 @@ class OtherAuditOptions(TypedDict, total=False):
     """number of top candidates that must include the speaker of a mated search (with --gallery)
     (default: 1)"""
     thresholds: DocumentSource | None
-    """rule file of parivox thresholds, used to decide each trial by the threshold of its group; the
-    operating point is called deployed"""
+    """rule file from parivox thresholds; each trial is decided by its group's threshold, at the
+    operating point deployed"""
     cm: TableSource | None
     """scores of a countermeasure, one per recording; trials that the countermeasure rejects count
     as rejected, whatever their score"""
@@ -78,7 +78,7 @@ class OtherAuditOptions(TypedDict, total=False):
     """threshold of the countermeasure: a number, or a rule that sets the threshold on all
     recordings (bpcer=X, apcer=X or eer)"""
     threshold_from: ScoreSource | None
-    """development scores on which the thresholds are set (default: all trials of the system)"""
+    """development scores used to set the thresholds (default: all trials of the system)"""
     cost: Sequence[str] | str
     """detection cost: a name such as sre08, or P_TARGET,C_MISS,C_FA; min-cdet uses the first cost
     (default: voxsrc)"""
@@ -130,8 +130,8 @@ class OtherAuditOptions(TypedDict, total=False):
     """equivalence margin: the largest ratio that counts as equivalent; the smallest is the
     reciprocal (default: 1.25)"""
     attempts: int | None
-    """number of attempts per person, used to report the share of speakers rejected in all attempts,
-    and the share of impostors accepted in at least one"""
+    """number of attempts per person; the audit then reports the shares of speakers rejected in all
+    attempts and of impostors accepted in at least one"""
     gates: Sequence[str] | str
     """minimum sample size of a group: for a verdict, inference=5 (speakers); for summary measures,
     speakers=10, errors=5 (effective errors) and pairs=45 (pairs of speakers) (default: these
@@ -140,11 +140,11 @@ class OtherAuditOptions(TypedDict, total=False):
     """add rates standardised over this attribute, such as same:gender, with equal weight per
     stratum"""
     speaker_ids: str
-    """speaker ids in the audit and the report: never, or offenders for a table of each group's
-    speakers with the most errors (default: never)"""
+    """whether the audit and the report contain speaker ids: never, or offenders for a table of each
+    group's speakers with the most errors (default: never)"""
     compat: str | None
-    """bt4vt: add results by the rules of bt4vt 1.0.1 (curve cut at its ends, nearest threshold,
-    nearest_max EER)"""
+    """bt4vt: add results computed by the rules of bt4vt 1.0.1 (curve cut at its ends, nearest
+    threshold, nearest_max EER)"""
     trial_table: str | os.PathLike[str] | None
     """write every trial with its errors, groups and speaker numbers to CSV or Parquet, for your own
     statistical models"""
@@ -203,8 +203,8 @@ class OtherCountOptions(TypedDict, total=False):
     """model table, for enrolments made of several recordings: each row names a model, its speaker
     and one of its recordings"""
     failures: TableSource | None
-    """table of failures to enrol and to acquire, with recording, stage (enrol or acquire) and
-    reason"""
+    """table of failures to enrol and to acquire, with columns for the recording, stage (enrol or
+    acquire) and reason"""
     only: Sequence[str] | str
     """keep only trials in which both sides (or the named side) have this value: grade=4,
     same:recording=different, enrol.channel=phone. Several values of one attribute are
@@ -212,9 +212,9 @@ class OtherCountOptions(TypedDict, total=False):
     scores_format: str | None
     """format of the scores (default: detected from the content)"""
     columns: Mapping[str, str] | None
-    """column for each role: enrol=ref_file,test=com_file,score=sc,label=lab; also words used in
-    cells: accept=ja,reject=nein,failed=too short, and nobody=guest for ids that identify no
-    speaker"""
+    """column for each role: enrol=ref_file,test=com_file,score=sc,label=lab; also the meaning of
+    words in cells: accept=ja,reject=nein,failed=too short, and nobody=guest for ids that identify
+    no speaker"""
     id: str | None
     """id column of the speaker table (default: the column that contains the ids. Columns called
     speaker or id take precedence; unnamed columns come last. The option is required if several
