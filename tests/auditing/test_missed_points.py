@@ -48,7 +48,7 @@ def test_a_rate_that_development_scores_miss_is_told(trials_and_speakers, capsys
     assert point["fpr"] == 1
     outside = "thresholds outside the range of scores, possibly from another model or scale"
     assert odd(far) == [
-        ("missed operating points", "fpr=0.01 gives 100 %"),
+        ("missed operating points", "fpr=0.01 gives a rate of 100 %"),
         (outside, "fpr=0.01 accepts all trials"),
     ]
     rows = list(far.verdicts.subset(metric="fpr"))
@@ -57,10 +57,10 @@ def test_a_rate_that_development_scores_miss_is_told(trials_and_speakers, capsys
     assert all("differs by more" not in finding_text(row) for row in far.verdicts)
     print_summary(far, details=True)
     summary = " ".join(capsys.readouterr().out.split())
-    assert "missed operating points: fpr=0.01 gives 100 %" in summary
+    assert "missed operating points: fpr=0.01 gives a rate of 100 %" in summary
     assert "both groups are inconclusive: error rate too high to compare" in summary
     shown = " ".join(html_report(far).split())
-    assert "A: missed operating points: fpr=0.01 gives 100 %" in shown
+    assert "A: missed operating points: fpr=0.01 gives a rate of 100 %" in shown
     assert "at which 1 % of all nontarget trials are accepted" not in shown
     assert "chosen so that 1 % of all nontarget trials are accepted; here 100 %" in shown
     assert "no group of 2 differs" not in shown
@@ -88,8 +88,8 @@ def test_an_infinite_threshold_is_told_and_finds_nobody_alike(trials_and_speaker
     (point,) = audit.operating_points
     assert (point["threshold"], point["fpr"], point["fnr"]) == (np.inf, 0, 1)
     assert odd(audit) == [
-        ("missed operating points", "fpr=0.01 gives 0 %"),
-        ("infinite thresholds", "fpr=0.01 has the threshold inf"),
+        ("missed operating points", "fpr=0.01 gives a rate of 0 %"),
+        ("infinite thresholds", "fpr=0.01 has a threshold of inf"),
     ]
     assert {verdict for verdict, _ in verdicts_of(audit, "fnr")} == {"inconclusive"}
     assert {verdict for verdict, _ in verdicts_of(audit, "fpr")} == {"inconclusive"}
@@ -97,10 +97,10 @@ def test_an_infinite_threshold_is_told_and_finds_nobody_alike(trials_and_speaker
         assert finding_text(row).endswith("both groups are inconclusive: the threshold is infinite")
     print_summary(audit, details=True)
     summary = " ".join(capsys.readouterr().out.split())
-    assert "infinite thresholds: fpr=0.01 has the threshold inf" in summary
+    assert "infinite thresholds: fpr=0.01 has a threshold of inf" in summary
     assert "no difference" not in summary.split("FNR: target trials rejected")[0]
     shown = " ".join(html_report(audit).split())
-    assert "A: infinite thresholds: fpr=0.01 has the threshold inf" in shown
+    assert "A: infinite thresholds: fpr=0.01 has a threshold of inf" in shown
     assert "no group is shown to" not in shown
     assert "close to the rate that defines the threshold" not in shown
 

@@ -141,7 +141,7 @@ def test_scores_alone_get_their_labels_from_the_speakers(read, csv, rows, plain,
     trial_set = read("\n".join(line(*row) for row in rows), name="scores.txt")
     assert plain(trial_set) == plain(read(csv(rows)))
     assert trial_set.provenance[0]["format"] == name
-    assert count(trial_set, "trials labelled by their speakers") == 5
+    assert count(trial_set, "trials with a label inferred from the speakers") == 5
 
 
 def test_parquet_and_arrow(read, rows, check_same_trials, tmp_path):

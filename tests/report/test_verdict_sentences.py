@@ -142,7 +142,7 @@ def test_a_threshold_that_was_infinite_is_named():
     ]
     cells = {name: [each[name] for each in rows] for name in rows[0]}
     words = [cell_text(cell) for cell in verdict_facts(cells, {("a", "b", "fpr=0")}, 0.95)]
-    assert words[0] == "false accepts are inconclusive: no interval"
+    assert words[0] == "the comparison of false accepts is inconclusive: no interval"
     assert words[2] == "both groups are inconclusive: the threshold is infinite"
 
 

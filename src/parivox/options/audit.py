@@ -192,11 +192,11 @@ class ReadOptions(CommandOptions):
     orientation: str | None = option(
         READING_SECTION,
         "`distance`: scores are distances and are negated; `similarity`: scores are similarities, "
-        "even with an AUC below 0.5",
+        "even if the AUC is below 0.5",
         Direction,
         descriptions={
             "distance": "scores are distances: negate them",
-            "similarity": "scores are similarities, even with an AUC below 0.5",
+            "similarity": "scores are similarities, even if the AUC is below 0.5",
         },
         is_recorded=False,
     )
@@ -483,8 +483,8 @@ class AuditOptions(ReadOptions):
     # docs/methods/verdicts.md#attempts
     attempts: int | None = option(
         UNCERTAINTY_SECTION,
-        "number of attempts per person; the audit then reports the shares of speakers rejected in "
-        "all attempts and of impostors accepted in at least one",
+        "number of attempts per person; the audit then reports the shares of speakers rejected "
+        "every time and of impostors accepted at least once",
         Number,
         is_whole=True,
         low=1,
@@ -811,7 +811,8 @@ class ReportCommand(CommandOptions):
     )
     table: str | None = option(
         OUTPUT_SECTION,
-        "write only this table, as Markdown or LaTeX: `rates` (both error rates of each group, "
+        "write only the named tables, as Markdown or LaTeX: `rates` (both error rates of each "
+        "group, "
         "systems side by side), `groups` (each group of one system with counts, ratio and "
         "adjusted p), `measures`, `crosstabs` or `thresholds`; separate several with commas",
         Text,

@@ -287,7 +287,7 @@ class AllPairsOptions(CommandOptions):
         AuditOptions,
         "operating_points",
         section=COUNTING_SECTION,
-        description="operating points of the planned audit, in the form that `audit` accepts",
+        description="operating points of the planned audit, as for `audit`",
         default_text="the defaults of an audit",
         is_common=False,
     )

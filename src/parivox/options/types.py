@@ -51,8 +51,8 @@ class OtherAuditOptions(TypedDict, total=False):
     quotes: str | None
     """none: quotes in text tables are ordinary characters and do not enclose cells"""
     orientation: str | None
-    """distance: scores are distances and are negated; similarity: scores are similarities, even
-    with an AUC below 0.5"""
+    """distance: scores are distances and are negated; similarity: scores are similarities, even if
+    the AUC is below 0.5"""
     conflicts: str
     """treatment of contradictory rows: error refuses them, exclude leaves them out (default:
     error)"""
@@ -130,8 +130,8 @@ class OtherAuditOptions(TypedDict, total=False):
     """equivalence margin: the largest ratio that counts as equivalent; the smallest is the
     reciprocal (default: 1.25)"""
     attempts: int | None
-    """number of attempts per person; the audit then reports the shares of speakers rejected in all
-    attempts and of impostors accepted in at least one"""
+    """number of attempts per person; the audit then reports the shares of speakers rejected every
+    time and of impostors accepted at least once"""
     gates: Sequence[str] | str
     """minimum sample size of a group: for a verdict, inference=5 (speakers); for summary measures,
     speakers=10, errors=5 (effective errors) and pairs=45 (pairs of speakers) (default: these
@@ -226,8 +226,8 @@ class OtherCountOptions(TypedDict, total=False):
     quotes: str | None
     """none: quotes in text tables are ordinary characters and do not enclose cells"""
     orientation: str | None
-    """distance: scores are distances and are negated; similarity: scores are similarities, even
-    with an AUC below 0.5"""
+    """distance: scores are distances and are negated; similarity: scores are similarities, even if
+    the AUC is below 0.5"""
     conflicts: str
     """treatment of contradictory rows: error refuses them, exclude leaves them out (default:
     error)"""

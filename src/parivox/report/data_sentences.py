@@ -98,7 +98,7 @@ def _with_span(words: str) -> Callable[[Values], str]:
     """Return a template of what scores of this range are like."""
 
     def sentence(values: Values) -> str:
-        return f"the scores are from {values['low']:.4g} to {values['high']:.4g}, {words}"
+        return f"the scores range from {values['low']:.4g} to {values['high']:.4g}, {words}"
 
     return sentence
 
@@ -204,9 +204,9 @@ def _point_text(point: Values) -> str:
     """Return what is unusual about an operating point."""
     name = point["operating_point"]
     if "rate" in point:
-        return f"{name} gives {100 * point['rate']:.3g} %"
+        return f"{name} gives a rate of {100 * point['rate']:.3g} %"
     if "threshold" in point:
-        return f"{name} has the threshold {point['threshold']}"
+        return f"{name} has a threshold of {point['threshold']}"
     if "decision" in point:
         return f"{name} {point['decision']} all trials"
     if "fpr" in point:
@@ -404,7 +404,7 @@ _COUNTED = {
     "failed_recordings": _counted("failed recording{s}"),
     "failed_enrolments_without_trials": _counted("failed enrolment{s} that {are} in no trial"),
     "failed_tests_without_trials": _counted("failed test recording{s} that {are} in no trial"),
-    "trials_labelled_by_speakers": _counted("trial{s} labelled by their speakers"),
+    "trials_labelled_by_speakers": _counted("trial{s} with a label inferred from the speakers"),
     "utterances_in_column": _counted(
         "utterance{s} whose speaker is named in a column of the trials"
     ),
@@ -879,8 +879,8 @@ DATA_SENTENCES = {
         "scores that look like natural log-likelihood ratios"
     ),
     "slope_of_natural_llrs": SentenceTemplate(
-        "after --llr-base 10, calibration multiplies the LLRs by {slope:.2f}, so these may be "
-        "natural LLRs; if the LLRs are natural, give --llr without --llr-base",
+        "with --llr-base 10, calibration multiplies the LLRs by {slope:.2f}, so the LLRs may be "
+        "natural; if so, give --llr without --llr-base",
         {"slope": 0.43},
     ),
     "trials_decided_alike": _counted("trial{s}, all with the same decision at a Bayes threshold"),

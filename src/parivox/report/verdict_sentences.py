@@ -122,7 +122,8 @@ def _reason(values: Values) -> str:
 
 def _inconclusive(values: Values) -> str:
     details = filter(None, (_frequency(values), _reason(values)))
-    return f"{ERROR_NAMES[values['metric']]} are inconclusive: {'; '.join(details)}"
+    errors = ERROR_NAMES[values["metric"]]
+    return f"the comparison of {errors} is inconclusive: {'; '.join(details)}"
 
 
 _JOINT_VERDICTS = {
