@@ -133,7 +133,7 @@ class ReadOptions(CommandOptions):
         INPUT_SECTION,
         "keep only trials in which both sides (or the named side) have this value: `grade=4`, "
         "`same:recording=different`, `enrol.channel=phone`. Several values of one attribute are "
-        "alternatives",
+        "combined by OR",
         Texts,
         (),
         metavar="ATTRIBUTE=VALUE",

@@ -32,8 +32,8 @@ class OtherAuditOptions(TypedDict, total=False):
     acquire) and reason"""
     only: Sequence[str] | str
     """keep only trials in which both sides (or the named side) have this value: grade=4,
-    same:recording=different, enrol.channel=phone. Several values of one attribute are
-    alternatives"""
+    same:recording=different, enrol.channel=phone. Several values of one attribute are combined by
+    OR"""
     scores_format: str | None
     """format of the scores (default: detected from the content)"""
     columns: Mapping[str, str] | None
@@ -207,8 +207,8 @@ class OtherCountOptions(TypedDict, total=False):
     acquire) and reason"""
     only: Sequence[str] | str
     """keep only trials in which both sides (or the named side) have this value: grade=4,
-    same:recording=different, enrol.channel=phone. Several values of one attribute are
-    alternatives"""
+    same:recording=different, enrol.channel=phone. Several values of one attribute are combined by
+    OR"""
     scores_format: str | None
     """format of the scores (default: detected from the content)"""
     columns: Mapping[str, str] | None

@@ -819,7 +819,7 @@ DATA_SENTENCES = {
         {"low": 0.5, "high": 50},
     ),
     "group_with_reversed_scores": SentenceTemplate(
-        "trials of {group}: target trials score below nontarget trials", {"group": "f"}
+        "trials of {group}, in which target trials score below nontarget trials", {"group": "f"}
     ),
     "signs_or_labels_of_group_may_be_turned": SentenceTemplate(
         "signs or labels of this group may be reversed"
