@@ -57,7 +57,9 @@ def test_a_figure_of_a_page_is_the_range_of_the_rows_that_meet_its_conditions(st
         '<<s coverage "design!=a b">>': "1.000 ± 0",
         "<<max s coverage level=0.95|0.9>>": "1.000",
         '<<percent s coverage "design=a b">>': "0.004 to 94.1 %",
-        "<<percent s coverage design=c level=0.95>>": "100 %",
+        '<<percent s coverage "design=a b" level=0.95>>': "94.1 ± 0.5 %",
+        "<<percent s coverage design=c level=0.95>>": "100 ± 0 %",
+        "<<max-percent s coverage level=0.95|0.9>>": "100 %",
         "<<s coverage design=d>>": page.NO_FIGURE,
     }.items():
         assert page.render(query, {"s": rows}) == figure
@@ -266,11 +268,11 @@ def test_the_readme_quotes_the_comparison_with_rivals(study_module):
     coverage = figures("Parivox", "coverage")
     quoted = (
         "95 % intervals from a bootstrap over rows contain the true rate in about "
-        f"{percent(np.mean(figures('rows', 'coverage')))} % of cases, and every audit finds some "
-        "group to differ. Intervals by Parivox contain the true rate in "
+        f"{percent(np.mean(figures('rows', 'coverage')))} % of cases, and every audit finds a "
+        "group that differs. Intervals by Parivox contain the true rate in "
         f"{percent(min(coverage))} to {percent(max(coverage))} % of cases, and about "
-        f"{percent(np.mean(figures('Parivox', 'significant')))} % of audits find some group "
-        "to differ."
+        f"{percent(np.mean(figures('Parivox', 'significant')))} % of audits find a group "
+        "that differs."
     )
     assert set(figures("rows", "significant")) == {1.0}
     readme = (ROOT / "README.md").read_text(encoding="utf-8")

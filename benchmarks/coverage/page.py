@@ -3,7 +3,8 @@
 A file of pages/ is the page of that name with a query in the place of each figure:
 ``<<study column label=value>>`` is the range of a column over the rows with that label.
 ``label=a|b`` is either value, ``label!=value`` any other, quotes hold what has blanks. In front,
-``max`` gives the highest figure alone, and ``percent`` gives shares in percent.
+``max`` gives the highest figure alone, ``percent`` gives shares in percent, and ``max-percent``
+gives the highest share alone, in percent.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ TEMPLATES = {
 ABOUT = "about"
 NO_FIGURE = "not yet run"
 _QUERY = re.compile(r"<<(.+?)>>")
-_MANNERS = ("max", "percent")
+_MANNERS = ("max", "percent", "max-percent")
 _CONDITION = re.compile(r"(\w+?)(!?=)(.*)")
 
 
@@ -68,8 +69,8 @@ def _answer(query: str, rows_by_study: Mapping[str, Sequence[Row]]) -> str:
         for row in rows_by_study.get(study, [])
         if row.get(column) is not None and all(_meets(row, text) for text in conditions)
     ]
-    if manner == "percent":
-        return _percentages(rows, column)
+    if manner in {"percent", "max-percent"}:
+        return _percentages(rows, column, is_max=manner == "max-percent")
     return _figures(rows, column, is_max=manner == "max")
 
 
@@ -98,13 +99,23 @@ def _figures(rows: Sequence[Row], column: str, *, is_max: bool) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _percentages(rows: Sequence[Row], column: str) -> str:
-    """Return `93.5 to 100 %`."""
+def _percentages(rows: Sequence[Row], column: str, *, is_max: bool) -> str:
+    """Return `93.5 to 100 %`, or `6.3 ± 0.8 %` for one row whose error is known."""
     if not rows:
         return NO_FIGURE
     shares = [row[column] for row in rows]
-    low, high = (f"{100 * share:.3g}" for share in (min(shares), max(shares)))
+    low, high = _percent(min(shares)), _percent(max(shares))
+    if is_max:
+        return f"{high} %"
+    error = rows[0].get(f"{column}_error")
+    if len(rows) == 1 and error is not None:
+        return f"{low} ± {_percent(error)} %"
     return f"{low if low == high else f'{low} to {high}'} %"
+
+
+def _percent(share: float) -> str:
+    """Return a share in percent, with the digits of `_text`."""
+    return f"{100 * float(_text(share)):.4g}"
 
 
 def _text(figure: float) -> str:
