@@ -231,7 +231,7 @@ def test_a_day_whose_decisions_are_swapped_is_named(has_scores):
     frame = frame if has_scores else frame.drop("score")
     observed = warned(frame, by="day", operating_points=["deployed"])
     against = "scores" if has_scores else "labels"
-    assert observed == [f"trials of 2 with decisions that contradict the {against}"]
+    assert observed == [f"trials of 2, whose decisions contradict the {against}"]
 
 
 @pytest.mark.parametrize("scale", [1.0, 3.0])

@@ -17,7 +17,7 @@ _PEOPLE = pl.DataFrame(
         "accent": ["north" if i % 2 else "south" for i in range(_SPEAKERS)],
     }
 )
-_ODD = "trials of north with decisions that contradict the scores"
+_ODD = "trials of north, whose decisions contradict the scores"
 
 
 def _list(inverted: str, *, separation: float = 2.5, varying: bool = False) -> pl.DataFrame:
@@ -54,7 +54,7 @@ def test_inverted_decisions_of_one_group_are_told():
     audit = _audited(_list("north"))
     (row,) = (row for row in audit.data if item_in_words(row) == _ODD)
     assert (row["grouping"], row["count"]) == ("accent", 400)
-    assert any("of north with decisions" in caveat.short for caveat in overview(audit).caveats)
+    assert any("of north, whose decisions" in caveat.short for caveat in overview(audit).caveats)
 
 
 @pytest.mark.parametrize("varying", [False, True])

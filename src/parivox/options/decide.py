@@ -55,7 +55,7 @@ class HeldOutOptions(ReadOptions):
     # docs/methods/gates.md#cross-fitting
     folds: int = option(
         UNCERTAINTY_SECTION,
-        "number of speaker folds; each speaker is evaluated by a model fitted to the other folds. "
+        "number of speaker folds; each speaker is evaluated with a fit to the other folds. "
         "Fewer folds are faster and give wider intervals",
         Number,
         10,

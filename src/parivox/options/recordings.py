@@ -293,8 +293,8 @@ class AllPairsOptions(CommandOptions):
     )
     across_recordings: bool = option(
         COUNTING_SECTION,
-        "exclude same-speaker pairs from one recording; a column (`recording`, `video`, `session` "
-        "or `call`) or the file's folder identifies the recording",
+        "exclude same-speaker pairs within one recording; a column (`recording`, `video`, "
+        "`session` or `call`) or the file's folder identifies the recording",
         Flag,
         False,
     )

@@ -825,10 +825,10 @@ DATA_SENTENCES = {
         "signs or labels of this group may be reversed"
     ),
     "decisions_against_scores": SentenceTemplate(
-        "trials of {group} with decisions that contradict the scores", {"group": "f"}
+        "trials of {group}, whose decisions contradict the scores", {"group": "f"}
     ),
     "decisions_against_labels": SentenceTemplate(
-        "trials of {group} with decisions that contradict the labels", {"group": "f"}
+        "trials of {group}, whose decisions contradict the labels", {"group": "f"}
     ),
     "nontargets_accepted_more_often": SentenceTemplate(
         "nontarget trials are accepted more often than target trials"
