@@ -266,7 +266,8 @@ def id_warnings(ids: pl.Series, *, quotes_ids: bool = True) -> list[DataWarning]
     >>> id_warnings(pl.Series(["a//1.wav", "a/1.wav", "b.wav", "b.flac"]))[0].note
     'two_ids{"ids": ["a//1.wav", "a/1.wav"]}'
     """
-    warnings, ids = [], ids.drop_nulls()
+    warnings = []
+    ids = ids.drop_nulls()
     number_like = ids.filter(ids.str.head(1).is_in(_BEFORE_NUMBERS))
     for code, pattern in _SPREADSHEET_FORMS.items() if len(number_like) else ():
         matching = number_like.filter(number_like.str.contains(pattern))
