@@ -14,11 +14,11 @@ from parivox.data.value_warnings import llr_warnings
 from parivox.report.definitions import definitions
 
 RANGES = {
-    "probabilities": (lambda s: 1 / (1 + np.exp(-s)), "all from 0 to 1"),
-    "shifted cosines": (lambda s: (1 + np.tanh(s / 9)) / 2, "all from 0 to 1"),
+    "probabilities": (lambda s: 1 / (1 + np.exp(-s)), "all between 0 and 1"),
+    "shifted cosines": (lambda s: (1 + np.tanh(s / 9)) / 2, "all between 0 and 1"),
     "ratios": (np.exp, "none of which is negative"),
     "log probabilities": (lambda s: -np.log1p(np.exp(-s)) - 1e-9, "none of which is positive"),
-    "cosines": (lambda s: np.tanh(s / 12), "all from -1 to 1"),
+    "cosines": (lambda s: np.tanh(s / 12), "all between -1 and 1"),
 }
 TO_10, NATURAL = ("scores that look like log-likelihood ratios to base 10",
                   "scores that look like natural log-likelihood ratios")  # fmt: skip
@@ -237,7 +237,7 @@ def test_bayes_thresholds_beyond_the_scores_are_named_where_scores_tell_trials_a
     weak, classes = gaussian(3000, 0.6)
     assert whats(weak, classes, math.e, cost) == []
     (odd,) = llr_warnings(Counts.from_scores(score / 12, target), math.e, cost)
-    assert "voxsrc, 2.944, is above the highest score" in in_words(odd.note)
+    assert "voxsrc (2.944) is above the highest score" in in_words(odd.note)
 
 
 @pytest.mark.parametrize("kind", [*RANGES, TO_10, ""])
