@@ -507,7 +507,7 @@ META_MEASURES = (
         label="interaction of attributes",
         short="interaction",
         definition="variance of log rates beyond additive effects, relative to the variance "
-        "expected without such deviations",
+        "expected if effects are additive",
         extra_input="draws",
     ),
 )

@@ -28,9 +28,8 @@ class HeldOutOptions(ReadOptions):
     by: tuple[str, ...] | None = option_like(
         ReadOptions,
         "by",
-        description="attributes that define the groups, as one grouping: `gender`, "
-        "`gender+nationality`, "
-        "`age:18,30,60`",
+        description="attributes that together define one grouping, for example `gender`, "
+        "`gender+nationality` or `age:18,30,60`",
         default_text="the grouping of `--groups`",
         is_repeatable=False,
     )
@@ -47,8 +46,8 @@ class HeldOutOptions(ReadOptions):
     )
     normalised: Any = option(
         FITTING_SECTION,
-        "AS-norm or quality-adjusted scores of the trials in SCORES, computed without labels, on "
-        "which a common threshold or calibrator is also evaluated",
+        "AS-norm or quality-adjusted scores of the trials in SCORES, computed without labels; a "
+        "common threshold or calibrator is also evaluated on these scores",
         is_common=True,
         value_type="TableSource | None",
     )

@@ -26,8 +26,8 @@ class MonitorOptions(ReadOptions):
     by: tuple[str, ...] | None = option_like(
         ReadOptions,
         "by",
-        description="attributes that define the groups, as one grouping of speakers: `gender`, "
-        "`gender+nationality`, `age:18,30,60`",
+        description="attributes that together define one grouping of speakers, for example "
+        "`gender`, `gender+nationality` or `age:18,30,60`",
         default_text="the grouping of `--groups`",
         is_repeatable=False,
     )

@@ -56,8 +56,8 @@ _INTERVALS = {
         "twice), but at least three quarters of the jackknife variance. No variance is below that "
         "of independent trials. The limits are the rates from which the observed rate is t "
         "standard errors away, where the standard error grows as [rate (1 - rate)]^0.75. With "
-        "fewer than 5 errors, the limits are at least as far from the rate as the limits of "
-        "Clopper and Pearson"
+        "fewer than 5 errors, the limits are at least as far from the rate as the "
+        "Clopper-Pearson limits"
     ),
     "bootstrap": (
         "Wilson's interval with the effective sample size from the variance over "
@@ -148,9 +148,9 @@ LIMIT_MEASURES = {
 COMPARISON_MEASURES = {
     "value": "the base metric itself",
     "spread": (
-        "variance over groups of the logarithm of the metric, beyond sampling noise, for groups "
-        "that meet the minimums in both systems or lists: the square of tau_log, but not cut off "
-        "at 0, so the spread can be below 0"
+        "variance of the log metric between groups, beyond sampling noise, for groups that meet "
+        "the minimums in both systems or lists. Unlike the square of tau_log, the spread is not "
+        "cut off at 0, so it can be below 0"
     ),
     "p_more_accurate": (
         "share of replicates in which the pooled value is smaller than in the other system"
@@ -317,9 +317,9 @@ def _rate_definitions(options: Options) -> dict[str, object]:
             "combined. If these groups have no design effect, each speaker counts as one trial"
         )
     definitions["blocks"] = (
-        "for lists that do not fit in memory and have more than 5,000 speakers, the sampling units "
-        "are not speakers but some 1,000 blocks, each of speakers of one group (see the column "
-        "interval)"
+        "if a list does not fit in memory and has more than 5,000 speakers, the sampling units are "
+        "not single speakers but about 1,000 blocks; each block contains speakers of one group "
+        "(see the column interval)"
     )
     definitions["columns"] = {
         "deff": "design effect: the variance relative to that of independent trials",
@@ -348,9 +348,9 @@ def _bootstrap_definitions(options: Options) -> dict[str, object]:
         "exact"
         if not options.bins
         else (
-            f"counted in about {options.bins} bins shared by all groups, dense where errors are "
-            "rare; rates at given thresholds are exact; the error bound of other rates is "
-            "recorded under resolution, bounds, replicates"
+            f"counted in about {options.bins} bins that all groups share and that are narrow where "
+            "errors are rare; rates at given thresholds are exact; the error bound of other rates "
+            "is recorded under resolution, bounds, replicates"
         )
     )
     return {
@@ -377,8 +377,9 @@ def _bootstrap_definitions(options: Options) -> dict[str, object]:
         "base_metrics": (
             "for all base metrics except rates at operating points, the limits are estimate × "
             "exp(± t × SD of the logarithm), with S - 1 degrees of freedom, where S is the number "
-            "of speakers of the class with fewer speakers. The limits of auc follow from those of "
-            "1 - auc. For dprime, cal_loss and score shifts, the limits are estimate ± t × SD"
+            "of speakers of the class with fewer speakers. The limits of auc are computed from "
+            "the limits of 1 - auc. For dprime, cal_loss and score shifts, the limits are estimate "
+            "± t × SD"
         ),
         "bias_measures": (
             "for ratios, the limits are estimate × exp(± t × SD of the log ratio), with group and "
@@ -388,8 +389,8 @@ def _bootstrap_definitions(options: Options) -> dict[str, object]:
         ),
         "mean_bias_measures": (
             "like bias measures, but for the mean over groups in each replicate; the degrees of "
-            "freedom follow from the degrees of freedom of the groups (Welch and Satterthwaite); "
-            "the values of one attribute form a family"
+            "freedom are combined from those of the groups (Welch and Satterthwaite); the values "
+            "of one attribute form a family"
         ),
         "threshold_bias_cv": (
             "thresholds set on one half of the group's speakers and used on the other half, and "
@@ -427,10 +428,11 @@ def _floor_definitions(options: Options) -> dict[str, object]:
             ),
             "fpr": (
                 "gamma-multinomial: each group's rate is the common rate times a gamma "
-                "variable with the variance between speakers and pairs of speakers within groups; "
-                "the observed errors are distributed again"
+                "variable, whose variance reflects the variation between speakers and pairs of "
+                "speakers within groups; a multinomial draw then allocates the observed errors to "
+                "the groups"
             ),
-            "both": "draws of both rates, independent of each other",
+            "both": "both rates are drawn, independently of each other",
             "draws": options.replicates,
             "zeros": (
                 "in measures with logarithms, a group without errors is given half an error; "
@@ -439,9 +441,10 @@ def _floor_definitions(options: Options) -> dict[str, object]:
             "assumes": "variation between speakers is similar in all groups",
             "refused": (
                 "there is no noise floor if speakers are in several groups (for example, because "
-                "of nontarget trials between groups) or for metrics other than FNR and FPR, as no "
-                "valid draws are known. The gamma-multinomial method also requires at least 20 "
-                "errors in all, and at least two groups with at least 4 speakers"
+                "of nontarget trials between groups) or for metrics other than FNR and FPR, "
+                "because no valid way to draw them is known. The gamma-multinomial method also "
+                "requires at least 20 errors in all, and at least two groups with at least 4 "
+                "speakers"
             ),
             "not_exceeded": (
                 "a value within the floor does not show fairness: with few speakers, large "
@@ -466,9 +469,9 @@ def _floor_definitions(options: Options) -> dict[str, object]:
             "this variance over draws with equal rates; 0 if the difference is below 0. tau_log is "
             "about the between-group standard deviation of ln rates beyond noise. A group without "
             "errors is given half an error. The p-value is that of the uncorrected variance. The "
-            "interval contains every spread for which the observed variance is within the central "
-            "share of the draws; a draw is the sum of the observed differences, scaled to this "
-            "spread, and of noise"
+            "interval contains every spread for which the observed variance lies in the central "
+            f"{100 * options.confidence:g} % of the simulated variances. For each simulated "
+            "variance, the observed differences are scaled to the spread, and noise is added"
         ),
         "var_corrected": (
             "variance of the rates over groups minus their mean variance over speakers; the value "
@@ -476,8 +479,9 @@ def _floor_definitions(options: Options) -> dict[str, object]:
             "effective trials"
         ),
         "var_double_corrected": (
-            "median of var_corrected over binomial draws of the effective trials, with both "
-            "layers of noise removed and outer quantiles as limits (Lum, Zhang and Bower 2022)"
+            "median over binomial draws of the effective trials. In each draw, the variance of the "
+            "rates is corrected for two layers of noise: that of the observed rates and that of "
+            "the draw. The limits are outer quantiles (Lum, Zhang and Bower 2022)"
         ),
     }
 
@@ -495,10 +499,12 @@ def _verdict_definitions(options: Options) -> dict[str, object]:
                 "are moved towards the common level"
             ),
             "noise": (
-                "ln of a Beta variable of the effective errors plus half an error; the "
-                "variance of FNR is raised towards that of the other groups' speakers"
+                "the log rate has the mean and variance of ln X, where X has a Beta distribution. "
+                "Its parameters are the numbers of effective errors and of effective correct "
+                "decisions, each plus one half. The variance of FNR is raised towards that of the "
+                "other groups' speakers"
             ),
-            "limits": f"{100 * options.confidence:g} % limits, from a quantile of t",
+            "limits": f"{100 * options.confidence:g} % limits, from Student's t distribution",
             "power": (
                 "probability of worse or better if the shrinkage estimate of the ratio were true"
             ),
@@ -562,11 +568,11 @@ def _verdict_definitions(options: Options) -> dict[str, object]:
                 "addition, the upper limit is below 1"
             ),
             "because_of": (
-                "the worst of the other groups is named for a better group that is not better by "
-                "the same rules once the worst group is left out. The worst group is the group "
-                "without which the remaining groups together have the lowest rate. In rows for "
-                "both error types, no group is named if the better group also has a verdict of "
-                "worse or better that does not depend on the worst group"
+                "a better group is compared again with the other groups, except the worst of them. "
+                "If the group is not better in this comparison, the worst group is named. The "
+                "worst group is the group without which the remaining groups together have the "
+                "lowest rate. In rows for both error types, no group is named if the better group "
+                "also has a verdict of worse or better that does not depend on the worst group"
             ),
             "inconclusive": (
                 "otherwise: the data do not show whether the group is worse, better or equivalent"

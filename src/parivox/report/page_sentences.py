@@ -34,7 +34,7 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         "comparisons"
     ),
     "comparison_seen_elsewhere": SentenceTemplate(
-        "“see” refers to the group that is worse, where the verdict of the same comparison is shown"
+        "“see” names the worse group, whose row shows the verdict of the same comparison"
     ),
     "ratio_of_rates": SentenceTemplate(
         "ratio: error rate divided by the rate of {reference}",
@@ -191,8 +191,8 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         "largest ratio"
     ),
     "cost_of_common_threshold": SentenceTemplate(
-        "{system}: for {group}, the common threshold costs {ratio} times as much as a "
-        "group-specific threshold{interval}, the largest ratio of {groups}.{note}",
+        "{system}: for {group}, the cost at the common threshold is {ratio} times the cost at a "
+        "group-specific threshold{interval}, the largest ratio among {groups}.{note}",
         {
             "system": "V2",
             "group": "f",
@@ -277,7 +277,7 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         "thresholds from other data would give other rates"
     ),
     "rate_met_exactly": SentenceTemplate(
-        "so the rate of all trials at each threshold is close to the rate that defines the "
+        "so the rate over all trials at each threshold is close to the rate that defines the "
         "threshold; thresholds from other data may give other rates"
     ),
     "equivalence_margin": SentenceTemplate(

@@ -56,12 +56,12 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     # disagreements
     "fdr_depends_on_larger_rate": SentenceTemplate(
-        "FDR depends on the largest difference between groups in each rate, so the larger rate "
-        "dominates the measure"
+        "FDR depends on the largest difference between groups in each error rate, so the larger "
+        "of FNR and FPR dominates the measure"
     ),
     "ir_depends_on_small_rate": SentenceTemplate(
-        "IR depends on the largest ratio between groups in each rate, so one group with a small "
-        "rate dominates the measure"
+        "IR depends on the largest ratio between groups in each error rate, so one group with a "
+        "small rate dominates the measure"
     ),
     "garbe_depends_on_spread": SentenceTemplate(
         "GARBE depends on the spread of rates over all groups, relative to the mean rate"
@@ -89,8 +89,9 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
     "differences_and_ratios_disagree": SentenceTemplate(
         "Differences and ratios disagree: in percentage points, {metric_of_differences} varies "
         "more ({differences}); in ratios, {metric_of_ratios} varies more ({ratios}). Small rates "
-        "have small differences but can have large ratios: measures of differences (FDR) depend "
-        "on the larger rate, and measures of ratios (IR, GARBE) depend equally on both rates",
+        "have small differences, but can have large ratios. Measures based on differences (FDR) "
+        "are therefore dominated by the larger of FNR and FPR, whereas measures based on ratios "
+        "(IR, GARBE) depend equally on both",
         {
             "metric_of_differences": "FNR",
             "differences": "2.0 % to 5.0 %",

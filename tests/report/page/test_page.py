@@ -154,7 +154,7 @@ def test_groups_are_drawn_with_the_ratios_of_their_verdicts(audited, read):
                 note = f'<small class="p">see {worse_group} </small>'
                 text = f'v-none">{note}{short_number(row["ratio"])}×'
             assert text in opening
-    assert "“see” refers to the group that is worse" in html
+    assert "“see” names the worse group" in html
 
 
 def cells(html, caption):
