@@ -523,8 +523,8 @@ class AuditOptions(ReadOptions):
     )
     speaker_ids: str = option(
         OUTPUT_SECTION,
-        "whether the audit and the report contain speaker ids: `never`; or `offenders`, which "
-        "adds a table of the speakers with the most errors in each group",
+        "whether the audit and the report contain speaker ids: `never`, or `offenders` (lists "
+        "each group's speakers with the most errors)",
         Text,
         NEVER,
         metavar="WHOM",

@@ -140,8 +140,8 @@ class OtherAuditOptions(TypedDict, total=False):
     """add rates standardised over this attribute, such as same:gender, with equal weight per
     stratum"""
     speaker_ids: str
-    """whether the audit and the report contain speaker ids: never; or offenders, which adds a table
-    of the speakers with the most errors in each group (default: never)"""
+    """whether the audit and the report contain speaker ids: never, or offenders (lists each group's
+    speakers with the most errors) (default: never)"""
     compat: str | None
     """bt4vt: add results computed by the rules of bt4vt 1.0.1 (curve cut at its ends, nearest
     threshold, nearest_max EER)"""

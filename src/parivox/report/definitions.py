@@ -122,7 +122,8 @@ LIMIT_MEASURES = {
         "limits of a rate"
     ),
     "speakers_above": (
-        "share of speakers whose own FNR exceeds the limit, corrected for the noise of few trials"
+        "share of speakers whose own FNR exceeds the limit, corrected for noise due to few trials "
+        "per speaker"
     ),
     "worst_tenth": "share of all errors that comes from the 10 % of speakers with the most errors",
     "worst_tenth_if_equal": (

@@ -68,7 +68,7 @@ def comparison_summary(comparison: Comparison) -> Iterator[RenderableType]:
     for pair in comparison.record["unchanged"]:
         system_text = ""
         if has_several_systems:
-            system_text = f" of {system_label(pair['system'], pair['list'])}"
+            system_text = f" for {system_label(pair['system'], pair['list'])}"
         words = full_sentence(
             "releases_with_same_scores",
             release=pair["release"],
