@@ -363,9 +363,10 @@ _MEAN_MEASURES = tuple(
         id=f"mean_{measure.id}",
         label=f"mean {measure.label}",
         definition=(
-            f"unweighted mean of {measure.id} over the intersectional groups that share a value of "
-            "one attribute, such as gender=f (paper 001). Groups in which the measure is undefined "
-            "are left out; the column reason then states how many groups are included"
+            f"unweighted mean of the measure {measure.id} over the intersectional groups that "
+            "share a value of one attribute, such as gender=f (paper 001). Groups in which the "
+            "measure is undefined are left out; the column reason then states how many groups are "
+            "included"
         ),
         # the mean of ratios is 1 at par, as each ratio is; that of differences 0
         par=measure.par,

@@ -279,7 +279,7 @@ _BASE_METRICS = (
     BaseMetric(
         id="shift_target",
         label="shift of target scores",
-        definition="mean or quantile of the target scores of the group, minus that of the row "
+        definition="mean or quantile of the group's target scores, minus that of the row "
         "“pooled”, in units of score",
         needs="pooled",
         trial_class="target",
@@ -291,7 +291,7 @@ _BASE_METRICS = (
     BaseMetric(
         id="shift_nontarget",
         label="shift of nontarget scores",
-        definition="mean or quantile of the nontarget scores of the group, minus that of the row "
+        definition="mean or quantile of the group's nontarget scores, minus that of the row "
         "“pooled”, in units of score",
         needs="pooled",
         trial_class="nontarget",

@@ -55,9 +55,10 @@ _INTERVALS = {
         "over both speakers of a trial, minus the variance of pairs (which would otherwise count "
         "twice), but at least three quarters of the jackknife variance. No variance is below that "
         "of independent trials. The limits are the rates from which the observed rate is t "
-        "standard errors away, where the standard error grows as [rate (1 - rate)]^0.75. With "
-        "fewer than 5 errors, the limits are at least as far from the rate as the "
-        "Clopper-Pearson limits"
+        "standard errors away; the standard error is that at the limit, and grows as [rate (1 - "
+        "rate)]^0.75. With fewer than 5 errors, the lower limit is at most the lower "
+        "Clopper-Pearson limit. With fewer than 5 correct decisions, the upper limit is at least "
+        "the upper Clopper-Pearson limit"
     ),
     "bootstrap": (
         "Wilson's interval with the effective sample size from the variance over "
@@ -313,9 +314,9 @@ def _rate_definitions(options: Options) -> dict[str, object]:
     }
     if options.interval in {"speakers", "bootstrap"}:
         definitions["zero_errors"] = (
-            "the interval of a group without errors, or with only errors, follows the rule of "
-            "three, with the number of trials divided by the design effect of all other groups "
-            "combined. If these groups have no design effect, each speaker counts as one trial"
+            "if a group has no errors, or only errors, its interval follows the rule of three. The "
+            "number of trials is first divided by the design effect of all other groups combined. "
+            "If these groups have no design effect, each speaker counts as one trial"
         )
     definitions["blocks"] = (
         "if a list does not fit in memory and has more than 5,000 speakers, the sampling units are "
@@ -335,8 +336,9 @@ def _rate_definitions(options: Options) -> dict[str, object]:
     definitions["ratios"] = (
         "if no speaker is in two groups, ratios to “others”, to “pooled” or to a group use the "
         "MOVER method on the log scale, with the closed-form intervals of both rates; p is the "
-        "level at which a limit equals 1. The reference “pooled” consists of the other groups and "
-        "the group itself, so the ratios to “pooled” and to “others” have the same p"
+        "significance level at which a limit equals 1. The reference “pooled” consists of the "
+        "other groups and the group itself, so the ratios to “pooled” and to “others” have the "
+        "same p"
         if options.interval == "speakers"
         else "from replicates, like all other bias measures"
     )
@@ -394,8 +396,8 @@ def _bootstrap_definitions(options: Options) -> dict[str, object]:
             "of one attribute form a family"
         ),
         "threshold_bias_cv": (
-            "thresholds set on one half of the group's speakers and used on the other half, and "
-            "vice versa, over 20 splits; interval as wide as that of threshold_bias"
+            "thresholds are set on one half of the group's speakers and used on the other half, "
+            "and vice versa, in 20 splits; the interval is as wide as that of threshold_bias"
         ),
         "trend": (
             "logistic regression on the numeric attribute of the speaker (such as age) or, for "
@@ -403,8 +405,8 @@ def _bootstrap_definitions(options: Options) -> dict[str, object]:
             "the jackknife variance, for which each speaker is left out in turn"
         ),
         "meta_measures": (
-            "like base metrics, on the logarithm of the distance from the value for equal "
-            "rates, with the speakers of all groups. Measures of spread are biased "
+            "like base metrics, but on the logarithm of the distance from the value for equal "
+            "rates; S is the number of speakers in all groups. Measures of spread are biased "
             "upwards, including in the replicates: the interval shows how much the value varies, "
             "whereas the noise floor shows what chance contributes"
         ),
