@@ -103,11 +103,7 @@ def finish_move(folder: Path) -> None:
     next_folder = folder / _NEXT_FOLDER
     with contextlib.ExitStack() as lock:
         if next_folder.is_dir() and lock_folder(next_folder, lock, waits=True):
-            emptied_folder = _hidden_path(folder)
-            try:
-                _move_files(next_folder, folder, emptied_folder)
-            finally:
-                shutil.rmtree(emptied_folder, ignore_errors=True)
+            _move_files(next_folder, folder)
 
 
 def lock_folder(folder: Path, lock: contextlib.ExitStack, *, waits: bool = False) -> bool:
@@ -261,7 +257,7 @@ def _hidden_folder(parent: Path, mode: int = 0o777) -> Iterator[Path]:
     _remove_abandoned_folders(parent)
     with contextlib.ExitStack() as lock:
         while True:
-            folder = _hidden_path(parent)
+            folder = parent / f"{HIDDEN_PREFIX}{_HOST}-{os.getpid()}-{os.urandom(4).hex()}"
             folder.mkdir(mode)
             lock.callback(shutil.rmtree, folder, ignore_errors=True)
             try:
@@ -271,11 +267,6 @@ def _hidden_folder(parent: Path, mode: int = 0o777) -> Iterator[Path]:
             except OSError:  # a disk without locks: no run can take the folder for abandoned
                 break
         yield folder
-
-
-def _hidden_path(parent: Path) -> Path:
-    """Return a new path by which other runs recognise a folder of this process."""
-    return parent / f"{HIDDEN_PREFIX}{_HOST}-{os.getpid()}-{os.urandom(4).hex()}"
 
 
 def _remove_abandoned_folders(parent: Path) -> None:
@@ -298,15 +289,16 @@ def _replace_files(hidden_folder: Path, target: Path, owned_names: Collection[st
     )
     for path in hidden_folder.iterdir():
         _flush_to_disk(path)
+    own_folder, next_folder = hidden_folder.stat(), target / _NEXT_FOLDER
     finish_move(target)
-    while not _rename_unless_taken(hidden_folder, target / _NEXT_FOLDER):
+    while not _rename_unless_taken(hidden_folder, next_folder):
         finish_move(target)
     try:
-        _move_files(target / _NEXT_FOLDER, target, hidden_folder)
-        shutil.rmtree(hidden_folder)
+        _move_files(next_folder, target)
     except BaseException:  # interrupted: the new files count already, so finish the move first
-        if not hidden_folder.exists():
-            _move_files(target / _NEXT_FOLDER, target, hidden_folder)
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(next_folder.stat(), own_folder):
+                _move_files(next_folder, target)
         raise
 
 
@@ -321,11 +313,10 @@ def _rename_unless_taken(folder: Path, target: Path) -> bool:
     return True
 
 
-def _move_files(next_folder: Path, folder: Path, emptied_folder: Path) -> None:
-    """Move the remaining files and remove outdated ones; rename the rest to `emptied_folder`.
+def _move_files(next_folder: Path, folder: Path) -> None:
+    """Move the remaining files and remove outdated ones.
 
     JSON files, which record what the folder holds, go last: where a record is, its files are too.
-    The rest is a file, since another writer could rename its folder over an empty one.
     """
     names = {path.name for path in next_folder.iterdir()} - {_REMOVED_NAMES}
     if (next_folder / _REMOVED_NAMES).exists():
@@ -334,8 +325,10 @@ def _move_files(next_folder: Path, folder: Path, emptied_folder: Path) -> None:
     # records last: see above
     for name in sorted(names, key=lambda name: (name.endswith(".json"), name)):
         (next_folder / name).replace(folder / name)
-    (next_folder / _REMOVED_NAMES).touch()
-    next_folder.rename(emptied_folder)
+    (next_folder / _REMOVED_NAMES).unlink(missing_ok=True)
+    # as it is empty, another writer may have renamed its own folder over it, which is to stay
+    with contextlib.suppress(OSError):
+        next_folder.rmdir()
 
 
 def _flush_to_disk(path: Path) -> None:
