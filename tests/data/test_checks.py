@@ -181,7 +181,7 @@ def test_what_is_odd_is_counted(read, csv, rows, plain, count):
     (note_text,) = (
         in_words(note.note) for note in trial_set.data_notes if note.item == "reversed_pairs"
     )
-    assert "in 1 of these pairs, the two scores differ, by up to 0.0001" in note_text
+    assert "in 1 of these pairs, the two scores differ by up to 0.0001" in note_text
     assert trial_set.score_range == (-0.25, 0.9)
 
 

@@ -21,7 +21,7 @@ def test_h_as_it_stands(bt4vt_data, count):
     assert count(trial_set, "exact duplicates") == 0
     (reversed_note,) = (note for note in trial_set.data_notes if note.item == "reversed_pairs")
     assert reversed_note.count == 2_403
-    assert "in 2,353 of these pairs, the two scores differ, by up to 7e-06" in in_words(
+    assert "in 2,353 of these pairs, the two scores differ by up to 7e-06" in in_words(
         reversed_note.note
     )
     assert len(trial_set.utterance_ids) == 137_924

@@ -133,7 +133,7 @@ class ReadOptions(CommandOptions):
         INPUT_SECTION,
         "keep only trials in which both sides (or the named side) have this value: `grade=4`, "
         "`same:recording=different`, `enrol.channel=phone`. Several values of one attribute are "
-        "combined by OR",
+        "alternatives",
         Texts,
         (),
         metavar="ATTRIBUTE=VALUE",
@@ -321,8 +321,8 @@ class AuditOptions(ReadOptions):
     # docs/methods/rates.md#one-rate-at-a-fixed-value-of-the-other
     rule: tuple[RateRule, ...] = option(
         MEASUREMENT_SECTION,
-        "rule for reading the FNR at a given FPR, and the FPR at a given FNR, from the error "
-        "curve: `conservative`, `nearest`, `interp`",
+        "rule for reading the FNR at a given FPR, or vice versa, from the error curve: "
+        "`conservative`, `nearest`, `interp`",
         Texts,
         ("conservative",),
         metavar="RULE",
@@ -458,7 +458,7 @@ class AuditOptions(ReadOptions):
     margin: float = option(
         UNCERTAINTY_SECTION,
         "[equivalence margin](read-a-report.md#verdicts): the largest ratio that counts as "
-        "equivalent; the smallest is the reciprocal",
+        "equivalent; the smallest is its reciprocal",
         Number,
         1.25,
         metavar="RATIO",

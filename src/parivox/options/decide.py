@@ -172,8 +172,8 @@ class CalibrateCommand(_MitigationCommand):
 
     apply: Any = option(
         FITTING_SECTION,
-        "[calibrator](calibration.md#the-calibrator-file) to apply to every row; `--out` receives "
-        "the rows with log-likelihood ratios as scores, and nothing is evaluated",
+        "apply this [calibrator](calibration.md#the-calibrator-file) to every row and write the "
+        "rows with log-likelihood ratios as scores to `--out`; nothing is evaluated",
         is_common=True,
     )
     out: Any = option(

@@ -114,8 +114,8 @@ class MonitorOptions(ReadOptions):
     # docs/methods/monitoring.md#from-day-to-day
     day_sd: float = option(
         UNCERTAINTY_SECTION,
-        "day-to-day standard deviation of a group's FNR, relative to the mean, that raises no "
-        "alarm. Groups whose rates vary more are [not "
+        "day-to-day standard deviation of a group's FNR, relative to the mean, that alarms allow "
+        "for. Groups whose rates vary more are [not "
         "judged](monitor.md#days-that-differ)",
         Number,
         0.1,

@@ -250,8 +250,8 @@ class ScoreOptions(CommandOptions):
     )
     speakers: Any = option(
         SCORING_SECTION,
-        "speaker table with the groups of cohort speakers; with `--counts`, also of all scored "
-        "speakers",
+        "speaker table with the groups of cohort speakers (with `--counts`, of all scored "
+        "speakers too)",
         is_common=True,
         value_type="SpeakerSource | None",
     )
@@ -350,8 +350,8 @@ class ScoreCommand(CommandOptions):
     )
     counts: bool = option(
         COUNTING_SECTION,
-        "write score counts and speaker counts for an audit, instead of rows; requires "
-        "`--all-pairs`",
+        "write score counts and speaker counts for an audit, instead of one row per trial; "
+        "requires `--all-pairs`",
         Flag,
         False,
         is_common=True,

@@ -80,8 +80,8 @@ class ListOptions(CommandOptions):
     )
     utterances: Any = option(
         LIST_SECTION,
-        "utterance table with speakers and any attributes; a column `recording`, `video`, "
-        "`session` or `call`, otherwise the file's folder, identifies the recording. The option "
+        "utterance table with speakers and any attributes; a column (`recording`, `video`, "
+        "`session` or `call`) or otherwise the file's folder identifies the recording. The option "
         "also accepts a pattern of ids such as `{speaker}-**`, or one pattern per side, as for "
         "`parivox audit`",
         is_repeatable=True,

@@ -100,7 +100,7 @@ def _common_trials(values: Mapping[str, Any]) -> str:
     sizes = f"{values['first']:,} and {values['second']:,}"
     whose = f"of {sizes}"
     if n_systems > 2:
-        owners, whose = f"all {n_systems} systems have", f"the two compared have {sizes}"
+        owners, whose = f"all {n_systems} systems have", f"the two compared here have {sizes}"
     return (
         f"{owners} {values['common']:,} trials in common ({whose}); only the common trials are "
         "compared"
@@ -248,7 +248,7 @@ SENTENCES: dict[str, SentenceTemplate] = {
     "too_many_trials_for_memory": SentenceTemplate("the trials do not fit in memory"),
     "too_many_speakers_to_draw": SentenceTemplate("there are too many speakers for random draws"),
     "tau_log_is_cut_off": SentenceTemplate(
-        "tau_log is cut off at 0, which distorts its replicates; the measure spread is tau_log "
+        "tau_log is cut off at 0, which distorts its replicates; the measure 'spread' is tau_log "
         "squared without this cut-off"
     ),
     "few_speakers_decide_slope": SentenceTemplate("the slope depends on one or two speakers"),
@@ -312,8 +312,8 @@ SENTENCES: dict[str, SentenceTemplate] = {
     "same_in_all_draws": SentenceTemplate("the value is the same in all draws"),
     "one_value": SentenceTemplate("the attribute has the same value for all speakers"),
     "separated": SentenceTemplate(
-        "the attribute's lowest value in trials with errors is at or above its highest value in "
-        "all other trials, or vice versa"
+        "in trials with errors, all values of the attribute are at or above (or all at or below) "
+        "those in all other trials"
     ),
     # what another version wrote, and what the exit code tells
     "missing_in_version": SentenceTemplate(

@@ -238,8 +238,8 @@ def _trials_not_selected(values: Values) -> str:
 
 def _share_of_few_speakers(values: Values) -> str:
     return (
-        f"{100 * values['share']:.0f} % of the target trials of all {values['speakers']} enrolled "
-        "speakers"
+        f"{100 * values['share']:.0f} % of all trials of this class ({values['speakers']} enrolled "
+        "speakers)"
     )
 
 
@@ -378,10 +378,10 @@ _COUNTED = {
     "nontarget_trials_without_score": _counted("nontarget trial{s} without a score"),
     "tests_without_score": _counted("nontarget trial{s} without a score"),
     "missing_target_scores_differ": _counted(
-        "target trial{s} without a score (the share differs by group)"
+        "target trial{s} without a score (the share differs between groups)"
     ),
     "missing_nontarget_scores_differ": _counted(
-        "nontarget trial{s} without a score (the share differs by group)"
+        "nontarget trial{s} without a score (the share differs between groups)"
     ),
     "rows_without_score_repeated": _counted(
         "row{s} without a score that repeat{v} the trial of another row"
@@ -592,7 +592,7 @@ DATA_SENTENCES = {
     "left_out": SentenceTemplate("excluded"),
     "left_out_with_trials": SentenceTemplate("excluded with their trials"),
     "left_out_as_others_are_scored": SentenceTemplate(
-        "excluded with their trials, as the other trials have scores"
+        "excluded with their trials, because the other trials have scores"
     ),
     "left_out_for_placeholder": SentenceTemplate(
         "excluded because a speaker id is a placeholder, such as nan or unknown; if the id is "
@@ -604,7 +604,7 @@ DATA_SENTENCES = {
     "kept": SentenceTemplate("kept"),
     "kept_as_trials": SentenceTemplate("kept as separate trials"),
     "other_scores": SentenceTemplate(
-        "in {trials:,} of these pairs, the two scores differ, by up to {difference:.1g}",
+        "in {trials:,} of these pairs, the two scores differ by up to {difference:.1g}",
         {"trials": 12, "difference": 2e-06},
     ),
     "merged": SentenceTemplate("merged"),
@@ -758,14 +758,15 @@ DATA_SENTENCES = {
         "nontarget trials, all between different groups of {grouping!r}", {"grouping": "gender"}
     ),
     "same_group_not_tested": SentenceTemplate(
-        "false accepts of impostors of the same group are not tested"
+        "false accepts of impostors from the same group are not tested"
     ),
     "attacks_of_few_speakers": _counted(
         "attack{s} with fewer than {speakers} claimed speakers", {"speakers": 5}
     ),
     "attacks_named": SentenceTemplate(_attacks, {"attacks": ["A07", "A08"]}),
     "attacks_of_unequal_shares": _counted(
-        "attack{s} whose share of the spoof trials differs by {grouping!r}", {"grouping": "gender"}
+        "attack{s} whose share of spoof trials differs between groups of {grouping!r}",
+        {"grouping": "gender"},
     ),
     "attack_shares_differ": SentenceTemplate(_share_difference, {"difference": 0.107}),
     "groups_with_unequal_spoof_shares": SentenceTemplate(
@@ -778,7 +779,7 @@ DATA_SENTENCES = {
     "gallery_makes_identification": SentenceTemplate(
         "to audit identification, name the enrolled persons with --gallery"
     ),
-    "claims_are_dependent": SentenceTemplate("intervals of SFAR may be too narrow"),
+    "claims_are_dependent": SentenceTemplate("intervals for SFAR may be too narrow"),
     "recordings_follow_group": SentenceTemplate(
         "recordings whose {attribute!r} is determined by {grouping!r}",
         {"attribute": "device", "grouping": "gender"},
@@ -814,8 +815,8 @@ DATA_SENTENCES = {
         "{trials} trials whose scores seem to be on another scale", {"trials": "target"}
     ),
     "tenths_of_scores": SentenceTemplate(
-        "in this class, a tenth of the scores are within {low:.3g} of zero and a tenth at least "
-        "{high:.3g} away; few are in the middle third of this range (log scale)",
+        "in this class, a tenth of the scores are within {low:.3g} of zero and another tenth at "
+        "least {high:.3g} away; few are in the middle third between these distances (log scale)",
         {"low": 0.5, "high": 50},
     ),
     "group_with_reversed_scores": SentenceTemplate(
@@ -842,7 +843,7 @@ DATA_SENTENCES = {
     "days_with_inverted_decisions": SentenceTemplate(_days, {"days": ["2026-03-01"], "more": 0}),
     "audited_development_trials": SentenceTemplate("development trials that are audited"),
     "thresholds_fit_too_well": SentenceTemplate(
-        "the thresholds fit these trials better than later trials"
+        "the thresholds fit these trials better than they will fit later trials"
     ),
     "list_and_scores_unchecked": SentenceTemplate(
         "the trial list, the ids and the scores were not checked; to check them, audit a random "

@@ -49,7 +49,7 @@ DECISION_SENTENCES: dict[str, SentenceTemplate] = {
         "every target trial outscores all nontarget trials, so the slope is unlimited"
     ),
     "inverted_classes": SentenceTemplate("every nontarget trial outscores all target trials"),
-    "falling_line": SentenceTemplate("higher scores are not more frequent among target trials"),
+    "falling_line": SentenceTemplate("higher scores do not make a target trial more likely"),
     "without_folds": SentenceTemplate(
         "fitted without the speakers in {left_out} of {folds} folds", {"left_out": 1, "folds": 5}
     ),
@@ -84,14 +84,14 @@ DECISION_SENTENCES: dict[str, SentenceTemplate] = {
 PLAN_REASONS = {
     "one_group": "there is no other group",
     "shared_trials": "groups share trials",
-    "unknown_speakers": "the speakers are unknown",
+    "unknown_speakers": "the number of speakers is unknown",
     "no_trials": "the group has no trials",
     "no_errors_of_others": "the other groups have no errors",
     "unknown_icc": "too few errors to estimate how the group's speakers vary",
     "few_speakers": "fewer than 5 speakers",
     "rate_above_one": "the requested ratio gives a rate above 1",
     "none_detectable": "no ratio is detectable",
-    "unknown_trials": "the trials are unknown",
-    "few_trials": "the group has too few trials to support any rate",
+    "unknown_trials": "the number of trials is unknown",
+    "few_trials": "too few trials to expect 30 independent errors at any rate",
 }
 """Why a plan has no figure, where another table says it in other words."""

@@ -583,8 +583,8 @@ def _verdict_definitions(options: Options) -> dict[str, object]:
             "differs": (
                 "a group or system with a verdict of worse or better, or a system with a "
                 "significant heterogeneity test. The result of the heterogeneity test is stated "
-                "with the condition 'if variation between speakers is similar in all groups' "
-                "unless Welch's test of ln rates, which needs no such condition, is also "
+                "with the condition 'assuming that variation between speakers is similar in all "
+                "groups' unless Welch's test of ln rates, which needs no such condition, is also "
                 "significant"
             ),
         },

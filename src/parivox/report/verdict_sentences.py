@@ -283,7 +283,7 @@ VERDICT_SENTENCES: dict[str, SentenceTemplate] = {
     "infinite_threshold": SentenceTemplate("the threshold is infinite"),
     "attack_dependent": SentenceTemplate("the verdict may not hold for other attacks"),
     "if_equal_variation": SentenceTemplate(
-        "if variation between speakers is similar in all groups"
+        "assuming that variation between speakers is similar in all groups"
     ),
 }
 """Every sentence on verdicts by its code."""

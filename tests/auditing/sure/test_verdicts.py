@@ -368,13 +368,13 @@ def test_what_rests_on_speakers_who_vary_alike_in_all_groups_says_so(people):
     assert (row["verdict"], row["p_holm"] < 0.05) == ("differs", True)
     assert row["reason"] == "if_equal_variation"
     assert finding_text(row).startswith(
-        "rates differ between groups, if variation between speakers is similar in all groups "
-        "(adjusted p = 0.0"
+        "rates differ between groups, assuming that variation between speakers is similar in all "
+        "groups (adjusted p = 0.0"
     )
     sentence = finding_text(verdict(audit, "", "fpr+fnr"))
     assert sentence.startswith(
-        "rates differ between groups, if variation between speakers is similar in all groups; "
-        "all 9 groups are"
+        "rates differ between groups, assuming that variation between speakers is similar in all "
+        "groups; all 9 groups are"
     )
     (words,) = [
         words
@@ -382,11 +382,11 @@ def test_what_rests_on_speakers_who_vary_alike_in_all_groups_says_so(people):
         if "are not equal in all groups" in words
     ]
     assert (
-        ", if variation between speakers is similar in all groups), but no single group is shown"
-        in words
+        ", assuming that variation between speakers is similar in all groups), but no single group "
+        "is shown" in words
     )
 
 
 def test_what_a_group_shows_by_itself_does_not_rest_on_others_who_vary_alike(clear):
     assert not verdict(clear, "")["reason"]
-    assert "if variation between speakers" not in finding_text(verdict(clear, ""))
+    assert "assuming that variation between speakers" not in finding_text(verdict(clear, ""))
