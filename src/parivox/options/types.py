@@ -32,8 +32,8 @@ class OtherAuditOptions(TypedDict, total=False):
     acquire) and reason"""
     only: Sequence[str] | str
     """keep only trials in which both sides (or the named side) have this value: grade=4,
-    same:recording=different, enrol.channel=phone. Several values of one attribute are combined by
-    OR"""
+    same:recording=different, enrol.channel=phone. Several values of one attribute are
+    alternatives"""
     scores_format: str | None
     """format of the scores (default: detected from the content)"""
     columns: Mapping[str, str] | None
@@ -86,8 +86,8 @@ class OtherAuditOptions(TypedDict, total=False):
     """definition of the EER: linear, nearest_max, nearest_mean, clova, speechbrain, kaldi,
     nist_sre16, rocch, pyeer (default: linear)"""
     rule: Sequence[str] | str
-    """rule for reading the FNR at a given FPR, and the FPR at a given FNR, from the error curve:
-    conservative, nearest, interp (default: conservative)"""
+    """rule for reading the FNR at a given FPR, or vice versa, from the error curve: conservative,
+    nearest, interp (default: conservative)"""
     reference: Sequence[str] | str | None
     """reference that groups are compared with: others (all other groups combined), pooled, macro,
     geomean, best, or a group name; verdicts use the first reference (default: all five names;
@@ -127,7 +127,7 @@ class OtherAuditOptions(TypedDict, total=False):
     """grouping whose verdicts are confirmatory, such as gender or gender@fpr=0.01; the report shows
     this grouping first (default: the first grouping at the first operating point)"""
     margin: float
-    """equivalence margin: the largest ratio that counts as equivalent; the smallest is the
+    """equivalence margin: the largest ratio that counts as equivalent; the smallest is its
     reciprocal (default: 1.25)"""
     attempts: int | None
     """number of attempts per person; the audit then reports the shares of speakers rejected every
@@ -207,8 +207,8 @@ class OtherCountOptions(TypedDict, total=False):
     acquire) and reason"""
     only: Sequence[str] | str
     """keep only trials in which both sides (or the named side) have this value: grade=4,
-    same:recording=different, enrol.channel=phone. Several values of one attribute are combined by
-    OR"""
+    same:recording=different, enrol.channel=phone. Several values of one attribute are
+    alternatives"""
     scores_format: str | None
     """format of the scores (default: detected from the content)"""
     columns: Mapping[str, str] | None
