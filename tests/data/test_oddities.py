@@ -86,7 +86,7 @@ def test_words_that_look_unknown_are_told_where_they_are_groups(value):
 def test_ages_that_are_none_are_told_with_the_range_of_bands(attributes):
     table = {"speaker": SPEAKERS, "age": [*range(17, 38), -1, 999, 1990]}
     notes = noted(trials(), table, by=attributes)
-    odd = (3, "-1, 999, 1990; all other numbers are from 17 to 37")
+    odd = (3, "-1, 999, 1990; all other numbers range from 17 to 37")
     assert notes["numbers in 'age' that are far from all others"] == odd
     assert notes["different numbers in 'age'"] == (24, "from -1 to 1990")
     assert inspected(table)["numbers in 'age' that are far from all others"] == odd

@@ -567,8 +567,8 @@ class CountOptions(ReadOptions):
 
     step: Any = option(
         COUNTING_SECTION,
-        "width of the score bins; required if several groupings are counted with suppression, "
-        "because counts by exact score could be [joined](counts.md) across groupings",
+        "width of the score bins; may be required to count several groupings with suppression, "
+        "because rows with rare scores could be [joined](counts.md#what-suppression-protects)",
         metavar="WIDTH",
         default_text="exact scores, without bins",
         value_type="float | str | None",

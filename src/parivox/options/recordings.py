@@ -98,8 +98,8 @@ class EmbedOptions(CommandOptions):
     batch: int = option(PROCESSING_SECTION, "recordings per batch", Number, 64, **_COUNT_BOUNDS)
     ray: str | None = option(
         PROCESSING_SECTION,
-        "use the [Ray cluster](scale.md#ray) at `HOST:PORT`; without a value, use the cluster in "
-        "`RAY_ADDRESS` if set, otherwise this machine",
+        "use the [Ray cluster](scale.md#ray) at `HOST:PORT`; without a value, use the cluster at "
+        "`RAY_ADDRESS` (if set) or this machine",
         Text,
         metavar="ADDRESS",
         implied_text="auto",

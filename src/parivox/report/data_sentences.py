@@ -79,7 +79,7 @@ def _distant_numbers(values: Values) -> str:
     numbers = values["numbers"]
     more = ", ..." if values["more"] else ""
     others = f"{values['others_from']:g} to {values['others_to']:g}"
-    return f"{_number_list(numbers)}{more}; all other numbers are from {others}"
+    return f"{_number_list(numbers)}{more}; all other numbers range from {others}"
 
 
 def _ids(values: Values) -> str:
@@ -638,8 +638,7 @@ DATA_SENTENCES = {
     "needs_rows": SentenceTemplate("individual trials are needed"),
     "counts_hold_sums": SentenceTemplate("score counts contain seconds only as sums"),
     "unknown_in_several_files": SentenceTemplate(
-        "unknown for several files of score counts: the same speaker or recording may be in more "
-        "than one file"
+        "unknown: the same speaker or recording may be in more than one file of score counts"
     ),
     "keys_of_sites_differ": SentenceTemplate(
         "the keys of the sites differ, so a speaker at two sites counts as two people"
@@ -857,7 +856,7 @@ DATA_SENTENCES = {
         _with_span("like probabilities or cosine similarities"), _SPAN
     ),
     "like_ratios_or_percentages": SentenceTemplate(
-        _with_span("like percentages, or likelihood ratios instead of their logarithms"),
+        _with_span("like percentages or likelihood ratios (not their logarithms)"),
         {"low": 0.2, "high": 99},
     ),
     "take_logarithm": SentenceTemplate("take the logarithm of ratios, and calibrate other scores"),
