@@ -393,8 +393,7 @@ class AuditOptions(ReadOptions):
     # docs/methods/uncertainty.md#pooled-floor
     pooled_floor: bool = option(
         UNCERTAINTY_SECTION,
-        "widen FNR intervals of groups with few speakers if other groups show larger variation "
-        "between speakers",
+        "widen FNR intervals of groups with few speakers if speakers vary more in other groups",
         Flag,
         False,
     )
@@ -483,8 +482,8 @@ class AuditOptions(ReadOptions):
     # docs/methods/verdicts.md#attempts
     attempts: int | None = option(
         UNCERTAINTY_SECTION,
-        "number of attempts per person; the audit then reports the shares of speakers rejected "
-        "every time and of impostors accepted at least once",
+        "number of attempts per person; the audit then reports the share of speakers rejected "
+        "every time and the share of impostors accepted at least once",
         Number,
         is_whole=True,
         low=1,

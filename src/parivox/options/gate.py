@@ -28,7 +28,7 @@ class GateCommand(CommandOptions):
         "baseline`)",
         metavar="OLD",
     )
-    markdown: Any = option(OUTPUT_SECTION, "write a Markdown summary for the page of a CI job")
+    markdown: Any = option(OUTPUT_SECTION, "write a Markdown summary for a CI job page")
     junit: Any = option(OUTPUT_SECTION, "write JUnit XML with one test per condition and group")
     json: bool = option(OUTPUT_SECTION, "print all results as JSON", Flag, False)
     example: bool = option(OUTPUT_SECTION, "print an example policy", Flag, False)

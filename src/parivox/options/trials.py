@@ -530,7 +530,8 @@ class VariantsCommand(CommandOptions):
     )
     chart: Any = option(
         OUTPUT_SECTION,
-        "write a chart of the variation over lists and over speakers: SVG, PNG, PDF, HTML or JSON",
+        "write a chart of the variation across lists and across speakers: SVG, PNG, PDF, HTML or "
+        "JSON",
     )
     dets: Any = option(
         OUTPUT_SECTION,

@@ -109,8 +109,7 @@ class OtherAuditOptions(TypedDict, total=False):
     """method for intervals of rates: speakers or bootstrap; for comparison only, wilson,
     clopper-pearson or jeffreys, which treat trials as independent (default: speakers)"""
     pooled_floor: bool
-    """widen FNR intervals of groups with few speakers if other groups show larger variation between
-    speakers"""
+    """widen FNR intervals of groups with few speakers if speakers vary more in other groups"""
     confidence: float
     """confidence level of intervals and verdicts, 0.5 to 0.999 (default: 0.95)"""
     replicates: int
@@ -130,8 +129,8 @@ class OtherAuditOptions(TypedDict, total=False):
     """equivalence margin: the largest ratio that counts as equivalent; the smallest is its
     reciprocal (default: 1.25)"""
     attempts: int | None
-    """number of attempts per person; the audit then reports the shares of speakers rejected every
-    time and of impostors accepted at least once"""
+    """number of attempts per person; the audit then reports the share of speakers rejected every
+    time and the share of impostors accepted at least once"""
     gates: Sequence[str] | str
     """minimum sample size of a group: for a verdict, inference=5 (speakers); for summary measures,
     speakers=10, errors=5 (effective errors) and pairs=45 (pairs of speakers) (default: these

@@ -32,7 +32,7 @@ INCONCLUSIVE_REASONS = {
     "no_p": "no p-value",
     UNKNOWN_SPEAKERS: "nontarget trials of this group or of its reference have no test speaker",
     "too_wide": "interval too wide",
-    "not_surely_alike": "within the margin at 95 %, but not at 98 % confidence",
+    "not_surely_alike": "within the margin, but not at 98 % confidence",
     "not_after_holm": "not significant after adjustment",
     "no_errors": "no errors, but too few trials",
     "too_common": "error rate too high to compare",
