@@ -363,7 +363,7 @@ _MEAN_MEASURES = tuple(
         id=f"mean_{measure.id}",
         label=f"mean {measure.label}",
         definition=(
-            f"unweighted mean of the measure {measure.id} over the intersectional groups that "
+            f"unweighted mean of the measure '{measure.id}' over the intersectional groups that "
             "share a value of one attribute, such as gender=f (paper 001). Groups in which the "
             "measure is undefined are left out; the column reason then states how many groups are "
             "included"

@@ -51,7 +51,7 @@ class ShardsRunCommand(CommandOptions):
     folder: Any = option(SHARDS_SECTION, "folder of the plan", metavar="RUN", positional_count="1")
     shard: str | None = option(
         SHARDS_SECTION,
-        "run only the next pass of this shard: `7/32`",
+        "run only the next pass of this shard, such as `7/32`",
         Text,
         metavar="N/OF",
         default_text="all shards and both passes",

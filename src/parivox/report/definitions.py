@@ -320,7 +320,7 @@ def _rate_definitions(options: Options) -> dict[str, object]:
         )
     definitions["blocks"] = (
         "if a list does not fit in memory and has more than 5,000 speakers, the sampling units are "
-        "not single speakers but about 1,000 blocks; each block contains speakers of one group "
+        "not single speakers but about 1,200 blocks; each block contains speakers of one group "
         "(see the column interval)"
     )
     definitions["columns"] = {
@@ -351,9 +351,9 @@ def _bootstrap_definitions(options: Options) -> dict[str, object]:
         "exact"
         if not options.bins
         else (
-            f"counted in about {options.bins} bins that all groups share and that are narrow where "
-            "errors are rare; rates at given thresholds are exact; the error bound of other rates "
-            "is recorded under resolution, bounds, replicates"
+            f"counted in about {options.bins} bins that all groups share and that contain few "
+            "trials where errors are rare; rates at given thresholds are exact; the error bound of "
+            "other rates is recorded under resolution, bounds, replicates"
         )
     )
     return {
@@ -445,9 +445,8 @@ def _floor_definitions(options: Options) -> dict[str, object]:
             "refused": (
                 "there is no noise floor if speakers are in several groups (for example, because "
                 "of nontarget trials between groups) or for metrics other than FNR and FPR, "
-                "because no valid way to draw them is known. The gamma-multinomial method also "
-                "requires at least 20 errors in all, and at least two groups with at least 4 "
-                "speakers"
+                "because no valid draws are known. The gamma-multinomial method also requires at "
+                "least 20 errors in all, and at least two groups with at least 4 speakers"
             ),
             "not_exceeded": (
                 "a value within the floor does not show fairness: with few speakers, large "
