@@ -24,7 +24,7 @@ def test_an_association_is_stated_with_its_shares_and_statistics():
     stated = association(ROW)
     consequence = "so a difference by gender may be partly or entirely due to band"
     assert stated.short == (
-        "gender and band are associated (so a difference by one may be due to the other)"
+        "gender and band are associated (so groups by one may differ because of the other)"
     )
     assert association_text(stated) == (
         "gender and band are associated: 71 % of the speakers with gender f and fewer than 10 of "

@@ -456,7 +456,7 @@ def _floor_definitions(options: Options) -> dict[str, object]:
         "heterogeneity": (
             "sum over groups of w (rate - weighted mean)^2, divided by the number of groups minus "
             "one, with the weight w = 1 / variance of the group's rate over draws with equal "
-            "rates. The value is about 1 under equal rates; its p is that of the test of all "
+            "rates. Under equal rates, the value is about 1; its p is that of the test of all "
             "groups together"
         ),
         "interaction": (

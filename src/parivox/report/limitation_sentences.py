@@ -287,7 +287,7 @@ def _with_consequence(words: Words) -> Callable[[Values], str]:
 
     def short(values: Values) -> str:
         association = SentenceTemplate(words).with_values(values)
-        return f"{association} (so a difference by one may be due to the other)"
+        return f"{association} (so groups by one may differ because of the other)"
 
     return short
 

@@ -92,7 +92,9 @@ def _note_lines(audit: Audit) -> Iterator[RenderableType]:
     for i, (place, rows_of_column) in enumerate(
         groupby(rows, key=lambda row: (row["table"], row["column"]))
     ):
-        yield text("Texts in table {}, column {}".format(*place), style="bold", apart=i > 0)
+        table, column = place
+        heading = f"Texts in the column {column} of the table {table}"
+        yield text(heading, style="bold", apart=i > 0)
         sentences = _headless_grid()
         for row in sorted(rows_of_column, key=lambda row: -row["rows"]):
             unit = "row" if row["rows"] == 1 else "rows"

@@ -210,6 +210,8 @@ def _all_groups_equivalent(values: Values) -> str:
     if "reference" not in values:  # audits of development versions
         return words
     reference = REFERENCE_NAMES.get(values["reference"], values["reference"])
+    if values["groups"] == 2 and values["reference"] == "others":
+        reference = "each other"
     return f"{words} (within a factor of {values['margin']:g} of {reference})"
 
 

@@ -129,7 +129,7 @@ def test_equivalent_is_said_of_intervals_within_the_margin(level):
     row = verdict(audit, "", "fpr+fnr")
     assert row["verdict"] == "equivalent"
     assert finding_text(row) == (
-        "both groups are equivalent (within a factor of 1.25 of all other groups combined)"
+        "both groups are equivalent (within a factor of 1.25 of each other)"
     )
 
 
