@@ -89,10 +89,9 @@ def _note_lines(audit: Audit) -> Iterator[RenderableType]:
     rows = [row for row in audit.sentences() if row["column"] != "sentence"]
     if not rows:
         yield text(full_sentence("no_reasons_or_notes"))
-    for i, (place, rows_of_column) in enumerate(
+    for i, ((table, column), rows_of_column) in enumerate(
         groupby(rows, key=lambda row: (row["table"], row["column"]))
     ):
-        table, column = place
         heading = f"Texts in the column {column} of the table {table}"
         yield text(heading, style="bold", apart=i > 0)
         sentences = _headless_grid()
