@@ -431,7 +431,7 @@ def test_an_audit_tells_its_reasons_and_notes_in_words(audit, tmp_path, capsys):
     assert loaded.sentences().rows() == sentences.rows()
     main(["show", str(tmp_path / "audit"), "--notes"])
     printed = capsys.readouterr().out
-    assert "Texts in the column note of the table groups\n" in printed
+    assert "Texts in the column 'note' of the table 'groups'\n" in printed
     assert f"- fewer than 5 speakers: no interval ({below[0]['rows']} rows)" in printed
 
 

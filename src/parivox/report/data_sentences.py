@@ -423,7 +423,7 @@ _COUNTED = {
     "utterances_of_unknown_group": _counted(
         "utterance{s} with trials but with an unknown or excluded group"
     ),
-    "speakers_without_trials": _counted("speaker{s} in groups without trials"),
+    "speakers_without_trials": _counted("speaker{s} whose group has no trials"),
     "trials_in_no_stratum": _counted("trial{s} in no stratum of --within, or between two strata"),
     "trials_beyond_memory": _counted("trial{s} of a list that does not fit in memory"),
     "files_of_counts": _counted("file{s} of score counts"),

@@ -92,7 +92,7 @@ def _note_lines(audit: Audit) -> Iterator[RenderableType]:
     for i, ((table, column), rows_of_column) in enumerate(
         groupby(rows, key=lambda row: (row["table"], row["column"]))
     ):
-        heading = f"Texts in the column {column} of the table {table}"
+        heading = f"Texts in the column '{column}' of the table '{table}'"
         yield text(heading, style="bold", apart=i > 0)
         sentences = _headless_grid()
         for row in sorted(rows_of_column, key=lambda row: -row["rows"]):
