@@ -42,7 +42,7 @@ def rows(reproductions: Reproductions, paper: str, item: str, quantity: str) -> 
 
 def tally(reproductions: Reproductions) -> Iterator[str]:
     """How many claims hold, of each paper."""
-    other_data = "hold on other or part of data"
+    other_data = "hold on other or partial data"
     yield f"| paper | claims checked | hold | {other_data} | do not hold | inconclusive |"
     yield "|---|---|---|---|---|---|"
     for paper in pv.papers.PAPERS.values():
