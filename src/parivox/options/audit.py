@@ -850,10 +850,12 @@ class ShowCommand(CommandOptions):
         Text,
         metavar="GROUPING",
     )
-    system: str | None = option(DISPLAY_SECTION, "show only this system: `V2` or `V2@H`", Text)
+    system: str | None = option(
+        DISPLAY_SECTION, "show only this system, such as `V2` or `V2@H`", Text
+    )
     operating_point: str | None = option(
         DISPLAY_SECTION,
-        "show only this operating point: `fpr=0.001`",
+        "show only this operating point, such as `fpr=0.001`",
         Text,
         metavar="POINT",
     )
