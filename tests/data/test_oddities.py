@@ -142,7 +142,7 @@ def test_ids_that_differ_in_slashes_or_ending_are_told(ids):
     trials_of_both = {name: [*first_trials[name], *second_trials[name]] for name in first_trials}
     owners = sorted({*trials_of_both["enrol"], *trials_of_both["test"]})
     table = {"utterance": owners, "speaker": [owner[owner.index("s") :][:3] for owner in owners]}
-    difference = "their ending" if ids[-1] != "v" else "slashes"
+    difference = "their file extension" if ids[-1] != "v" else "slashes"
     notes = noted(trials_of_both, utterances=table)
     assert f"ids that differ only in {difference}" in notes
     assert f"ids that differ only in {difference}" in inspected(trials_of_both)

@@ -472,8 +472,9 @@ def _floor_definitions(options: Options) -> dict[str, object]:
             "about the between-group standard deviation of ln rates beyond noise. A group without "
             "errors is given half an error. The p-value is computed with the uncorrected variance. "
             "The interval contains every spread for which the observed variance lies in the "
-            f"central {100 * options.confidence:g} % of the simulated variances. For each simulated "
-            "variance, the observed differences are scaled to the spread, and noise is added"
+            f"central {100 * options.confidence:g} % of the simulated variances. For each "
+            "simulated variance, the observed differences are scaled to the spread, and noise is "
+            "added"
         ),
         "var_corrected": (
             "variance of the rates over groups minus their mean variance over speakers; the value "
