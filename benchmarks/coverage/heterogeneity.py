@@ -37,7 +37,7 @@ DATASETS = 1000
 REPLICATES = 499
 AT_ONCE = 50
 SYSTEMS = ("V2", "L")
-PLAINLY = "plainly"  # said without "if variation between speakers is similar in all groups"
+PLAINLY = "plainly"  # without the assumption of similar variation between speakers
 POINTS = (0.01, 0.001)  # FPR of all trials at which speakers of the real list are permuted
 CALM, WILD = simulate.Spread(target=0.125), simulate.Spread(target=0.5)
 

@@ -67,11 +67,18 @@ def test_edges_that_are_none(text):
         parse_attribute(text)
 
 
-@pytest.mark.parametrize("text", ["", "+", "gender+", "gender+Gender", "a++b"])
-def test_groupings_that_name_nothing_or_one_attribute_twice(text):
-    with pytest.raises(
-        ConfigError, match=r"within=.* (names an attribute twice|has an empty part)"
-    ):
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "has an empty part"),
+        ("+", "has an empty part"),
+        ("gender+", "has an empty part"),
+        ("a++b", "has an empty part"),
+        ("gender+Gender", "names an attribute twice"),
+    ],
+)
+def test_groupings_that_name_nothing_or_one_attribute_twice(text, fault):
+    with pytest.raises(ConfigError, match=f"within=.* {fault}"):
         parse_by(text, "--within")
 
 

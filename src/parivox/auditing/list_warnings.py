@@ -87,13 +87,13 @@ def list_warnings(trials: TrialSet, groupings: Sequence[Grouping]) -> Iterator[D
             known_speakers = enrolled[is_of_class & (enrolled >= 0)]
             by_speaker[label] += np.bincount(known_speakers, minlength=n_speakers)
         for start in range(0, is_nontarget.size, _TRIALS_AT_ONCE):
-            block = slice(start, start + _TRIALS_AT_ONCE)
+            chunk = slice(start, start + _TRIALS_AT_ONCE)
             # one trial within a group is enough, and most lists begin with some
             for grouping_index in np.flatnonzero(~is_within_tested).tolist():
                 code = group_of_utterance(grouping_index)
-                enrol_group = code.take(without_conflicts.enrol[block])
-                test_group = code.take(without_conflicts.test[block])
-                known_pairs = is_nontarget[block] & (enrol_group >= 0) & (test_group >= 0)
+                enrol_group = code.take(without_conflicts.enrol[chunk])
+                test_group = code.take(without_conflicts.test[chunk])
+                known_pairs = is_nontarget[chunk] & (enrol_group >= 0) & (test_group >= 0)
                 is_between = enrol_group != test_group
                 is_within_tested[grouping_index] = bool((known_pairs & ~is_between).any())
                 n_between[grouping_index] += int((known_pairs & is_between).sum())

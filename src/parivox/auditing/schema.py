@@ -318,7 +318,7 @@ class BaseValue(NamedTuple):
 
 
 _MANY_ROWS = 50_000
-"""Rows from which on they are packed."""
+"""Rows from which on they are packed: the tables of one system and a few groupings have fewer."""
 
 
 class TableBuilder:

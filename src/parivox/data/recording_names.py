@@ -205,11 +205,11 @@ def _without_speaker(folders: pl.DataFrame) -> pl.Series:
             not folder.null_count()
             and n_pairs == folder.n_unique() <= _MAX_FOLDERS_PER_SPEAKER * n_speakers
         ):
-            below = folders_of_path.list.slice(depth + 1)
+            remaining_folders = folders_of_path.list.slice(depth + 1)
             if depth:
-                remaining = pl.concat_list(folders_of_path.list.head(depth), below)
-                below = folders.select(remaining.alias("name"))["name"]
-            folders_of_path = below
+                joined = pl.concat_list(folders_of_path.list.head(depth), remaining_folders)
+                remaining_folders = folders.select(joined.alias("name"))["name"]
+            folders_of_path = remaining_folders
             break
     while (folders_of_path.list.len() > 1).all() and folders_of_path.list.first().n_unique() == 1:
         folders_of_path = folders_of_path.list.slice(1)

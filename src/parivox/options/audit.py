@@ -540,8 +540,7 @@ class AuditOptions(ReadOptions):
     trial_table: Any = option(
         OUTPUT_SECTION,
         "write [every trial](output.md#the-table-of-trials) with its errors, groups and speaker "
-        "numbers to CSV or Parquet, for your own statistical "
-        "models",
+        "numbers to CSV or Parquet, for your own statistical models",
         value_type="str | os.PathLike[str] | None",
     )
     metrics: Mapping[str, Callable[..., Any]] | None = option(
@@ -811,8 +810,7 @@ class ReportCommand(CommandOptions):
     table: str | None = option(
         OUTPUT_SECTION,
         "write only the named tables, as Markdown or LaTeX: `rates` (both error rates of each "
-        "group, "
-        "systems side by side), `groups` (each group of one system with counts, ratio and "
+        "group, systems side by side), `groups` (each group of one system with counts, ratio and "
         "adjusted p), `measures`, `crosstabs` or `thresholds`; separate several with commas",
         Text,
         metavar="NAMES",

@@ -96,14 +96,15 @@ def _few_speakers(values: Mapping[str, Any]) -> str:
 
 def _common_trials(values: Mapping[str, Any]) -> str:
     n_systems = values.get("systems", 2)
-    owners = "both systems have"
+    subject = "both systems have"
     sizes = f"{values['first']:,} and {values['second']:,}"
-    whose = f"of {sizes}"
+    size_note = f"of {sizes}"
     if n_systems > 2:
-        owners, whose = f"all {n_systems} systems have", f"the two compared here have {sizes}"
+        subject = f"all {n_systems} systems have"
+        size_note = f"the two compared here have {sizes}"
     return (
-        f"{owners} {values['common']:,} trials in common ({whose}); only the common trials are "
-        "compared"
+        f"{subject} {values['common']:,} trials in common ({size_note}); only the common trials "
+        "are compared"
     )
 
 
@@ -147,7 +148,10 @@ SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "threshold_between_edges": SentenceTemplate(_bin_edges, {"step": "0.01", "thresholds": [0.5]}),
     "unresolvable": SentenceTemplate(
-        "{trials} trials cannot resolve a rate of {target_rate!r} (less than one error)",
+        lambda values: (
+            f"{count_of(values['trials'], 'trial')} cannot resolve a rate of "
+            f"{values['target_rate']!r} (less than one error)"
+        ),
         {"target_rate": 0.001, "trials": 500},
     ),
     "not_declared_llr": SentenceTemplate(
@@ -496,14 +500,15 @@ def shared_text(row: Row) -> str:
 
 def finding_text(row: Row) -> str:
     """Return what a verdict says, in words that follow the name of its group, if it has one."""
-    words = before = ""
+    finding, previous_code = "", ""
     for fact in facts_of_row(row, "sentence"):
-        # rates may differ although all groups are equivalent
-        is_contrast = (before, fact.code) == ("rates_differ", "all_groups_equivalent")
-        joint = ", but " if is_contrast else CODE_JOINT
-        words += (joint if before else "") + fact_text(fact)
-        before = fact.code
-    return words
+        if previous_code:
+            # rates may differ although all groups are equivalent
+            is_contrast = (previous_code, fact.code) == ("rates_differ", "all_groups_equivalent")
+            finding += ", but " if is_contrast else CODE_JOINT
+        finding += fact_text(fact)
+        previous_code = fact.code
+    return finding
 
 
 def note_text(row: Row) -> str:

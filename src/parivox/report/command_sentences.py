@@ -62,19 +62,19 @@ COMMAND_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "no_group_examined": SentenceTemplate("no group was examined"),
     "rate_at_most": SentenceTemplate(
-        "In each group, {rate} must be at most {limit:g} %",
+        "{rate} must be at most {limit:g} %",
         {"rate": "FNR at fpr=0.01", "limit": 5.0},
     ),
     "rate_not_worse_than": SentenceTemplate(
-        "In each group, {rate} must not be worse than that of {reference}",
+        "{rate} must not be worse than that of {reference}",
         {"rate": "FPR at fpr=0.01", "reference": "all other groups combined"},
     ),
     "rate_at_most_times": SentenceTemplate(
-        "In each group, {rate} must be at most {limit:g} times that of {reference}",
+        "{rate} must be at most {limit:g} times that of {reference}",
         {"rate": "FPR at fpr=0.01", "limit": 1.5, "reference": "all other groups combined"},
     ),
     "rate_at_most_times_baseline": SentenceTemplate(
-        "In each group, {rate} must be at most {limit:g} times that of the baseline ({pairing})",
+        "{rate} must be at most {limit:g} times that of the baseline ({pairing})",
         {"rate": "FNR at fpr=0.01", "limit": 1.5, "pairing": "paired"},
     ),
     "baseline_not_used": SentenceTemplate(

@@ -233,7 +233,11 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
         {"groups": 8, "reference": "all other groups combined"},
     ),
     "some_eers_differ": SentenceTemplate(
-        "{n_groups} of {all_groups} groups differ in EER from {reference}",
+        lambda values: (
+            f"{values['n_groups']} of {values['all_groups']} groups "
+            f"{'differs' if values['n_groups'] == 1 else 'differ'} in EER from "
+            f"{values['reference']}"
+        ),
         {"n_groups": 2, "all_groups": 8, "reference": "all other groups combined"},
     ),
     "more_that_differ": SentenceTemplate("and {more} more that differ", {"more": 2}),

@@ -209,10 +209,10 @@ def _all_groups_equivalent(values: Values) -> str:
     words = f"{_all_groups(values)} equivalent"
     if "reference" not in values:  # audits of development versions
         return words
-    reference = REFERENCE_NAMES.get(values["reference"], values["reference"])
+    compared_rate = f"the rate of {REFERENCE_NAMES.get(values['reference'], values['reference'])}"
     if values["groups"] == 2 and values["reference"] == "others":
-        reference = "each other"
-    return f"{words} (within a factor of {values['margin']:g} of {reference})"
+        compared_rate = "each other"
+    return f"{words} (rates within a factor of {values['margin']:g} of {compared_rate})"
 
 
 def _all_groups_inconclusive(values: Values) -> str:

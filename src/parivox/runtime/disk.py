@@ -326,9 +326,12 @@ def _move_files(next_folder: Path, folder: Path) -> None:
     for name in sorted(names, key=lambda name: (name.endswith(".json"), name)):
         (next_folder / name).replace(folder / name)
     (next_folder / _REMOVED_NAMES).unlink(missing_ok=True)
-    # as it is empty, another writer may have renamed its own folder over it, which is to stay
-    with contextlib.suppress(OSError):
+    try:
         next_folder.rmdir()
+    except OSError as error:
+        # as it was empty, another writer may have renamed its own folder over it, which is to stay
+        if error.errno not in {errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT}:
+            raise
 
 
 def _flush_to_disk(path: Path) -> None:

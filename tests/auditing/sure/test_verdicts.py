@@ -1,5 +1,7 @@
 """What is concluded of each group, on trials made for each conclusion."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -129,7 +131,7 @@ def test_equivalent_is_said_of_intervals_within_the_margin(level):
     row = verdict(audit, "", "fpr+fnr")
     assert row["verdict"] == "equivalent"
     assert finding_text(row) == (
-        "both groups are equivalent (within a factor of 1.25 of each other)"
+        "both groups are equivalent (rates within a factor of 1.25 of each other)"
     )
 
 
@@ -214,10 +216,28 @@ def test_a_named_reference_is_not_judged(level, people):
     )
 
 
+@pytest.mark.parametrize(
+    ("reference", "compared_rate"),
+    [("others", "the rate of all other groups combined"), ("b", "the rate of b")],
+)
+def test_rates_may_differ_although_all_groups_are_equivalent(reference, compared_rate):
+    equivalent = {"groups": 3, "margin": 1.25, "reference": reference}
+    row = {
+        "sentence": "rates_differ; all_groups_equivalent",
+        "values": json.dumps({"rates_differ": {"p": 0.01}, "all_groups_equivalent": equivalent}),
+    }
+    assert finding_text(row) == (
+        "rates differ between groups (adjusted p = 0.01), but all 3 groups are equivalent "
+        f"(rates within a factor of 1.25 of {compared_rate})"
+    )
+
+
 def test_the_reference_does_not_keep_a_system_from_having_equivalents(level):
     row = verdict(level.audit(reference="b"), "", "fpr+fnr")
     assert row["verdict"] == "equivalent"
-    assert finding_text(row) == ("the one group is equivalent (within a factor of 1.25 of b)")
+    assert finding_text(row) == (
+        "the one group is equivalent (rates within a factor of 1.25 of the rate of b)"
+    )
 
 
 def test_nothing_is_concluded_at_a_point_that_was_not_found(level):
