@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import parivox as pv
-from parivox.auditing.cascade import CASCADE_SOURCE
 from parivox.auditing.private import PrivateKey
+from parivox.auditing.schema import CASCADE_SOURCE
 from parivox.data import trial_shards
 from parivox.data.counts_file import KEY, holds_counts
 from parivox.data.speaker_counts import SpeakerCounts

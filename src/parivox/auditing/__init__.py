@@ -30,18 +30,6 @@ if TYPE_CHECKING:
     from parivox.auditing.attacks import ATTACK_DEPENDENT as ATTACK_DEPENDENT
     from parivox.auditing.attacks import EQUAL_WEIGHT as EQUAL_WEIGHT
     from parivox.auditing.attacks import MAX_SHARE_DIFFERENCE as MAX_SHARE_DIFFERENCE
-    from parivox.auditing.cascade import (
-        CASCADE_SOURCE as CASCADE_SOURCE,
-    )
-    from parivox.auditing.cascade import (
-        REJECTED_FIRST as REJECTED_FIRST,
-    )
-    from parivox.auditing.cascade import (
-        REJECTED_SECOND as REJECTED_SECOND,
-    )
-    from parivox.auditing.cascade import (
-        WITHOUT_FIRST_SCORE as WITHOUT_FIRST_SCORE,
-    )
     from parivox.auditing.cell_counts import group_counts as group_counts
     from parivox.auditing.counts.counting import (
         count as count,
@@ -140,12 +128,6 @@ if TYPE_CHECKING:
     from parivox.auditing.inspection import (
         inspect as inspect,
     )
-    from parivox.auditing.intervals import PAIRS_BELOW_MINIMUM as PAIRS_BELOW_MINIMUM
-    from parivox.auditing.intervals import SPEAKERS_BELOW_MINIMUM as SPEAKERS_BELOW_MINIMUM
-    from parivox.auditing.intervals import THRESHOLD_VARIES as THRESHOLD_VARIES
-    from parivox.auditing.limits import (
-        LIMITS as LIMITS,
-    )
     from parivox.auditing.limits import (
         NO_FAILURES_GIVEN as NO_FAILURES_GIVEN,
     )
@@ -223,6 +205,7 @@ if TYPE_CHECKING:
     from parivox.auditing.run import (
         speaker_count_thresholds as speaker_count_thresholds,
     )
+    from parivox.auditing.schema import CASCADE_SOURCE as CASCADE_SOURCE
     from parivox.auditing.schema import (
         CROSSED_GALLERIES as CROSSED_GALLERIES,
     )
@@ -232,9 +215,17 @@ if TYPE_CHECKING:
     from parivox.auditing.schema import (
         FEW_PROBE_SPEAKERS as FEW_PROBE_SPEAKERS,
     )
+    from parivox.auditing.schema import IS_REFERENCE as IS_REFERENCE
+    from parivox.auditing.schema import LIMITS as LIMITS
+    from parivox.auditing.schema import PAIRS_BELOW_MINIMUM as PAIRS_BELOW_MINIMUM
+    from parivox.auditing.schema import REJECTED_FIRST as REJECTED_FIRST
+    from parivox.auditing.schema import REJECTED_SECOND as REJECTED_SECOND
+    from parivox.auditing.schema import SPEAKERS_BELOW_MINIMUM as SPEAKERS_BELOW_MINIMUM
     from parivox.auditing.schema import (
         TABLES as TABLES,
     )
+    from parivox.auditing.schema import THRESHOLD_VARIES as THRESHOLD_VARIES
+    from parivox.auditing.schema import WITHOUT_FIRST_SCORE as WITHOUT_FIRST_SCORE
     from parivox.auditing.schema import (
         TableBuilder as TableBuilder,
     )
@@ -244,17 +235,10 @@ if TYPE_CHECKING:
     from parivox.auditing.system import check_polarity as check_polarity
     from parivox.auditing.system_uncertainty import MAX_EXACT_TRIALS as MAX_EXACT_TRIALS
     from parivox.auditing.tandem import TANDEM_ITEMS as TANDEM_ITEMS
-    from parivox.auditing.verdict_facts import IS_REFERENCE as IS_REFERENCE
     from parivox.auditing.verdicts import BELOW_MINIMUM as BELOW_MINIMUM
 
 _HOMES = {
     "parivox.auditing.attacks": ("ATTACK_DEPENDENT", "EQUAL_WEIGHT", "MAX_SHARE_DIFFERENCE"),
-    "parivox.auditing.cascade": (
-        "CASCADE_SOURCE",
-        "REJECTED_FIRST",
-        "REJECTED_SECOND",
-        "WITHOUT_FIRST_SCORE",
-    ),
     "parivox.auditing.cell_counts": ("group_counts",),
     "parivox.auditing.counts.counting": ("count", "count_trials"),
     "parivox.auditing.counts.merging": ("counts_with_groupings", "read_counts_files"),
@@ -289,12 +273,7 @@ _HOMES = {
         "split_name",
     ),
     "parivox.auditing.inspection": ("can_be_audited", "inspect", "audit_warnings"),
-    "parivox.auditing.intervals": (
-        "PAIRS_BELOW_MINIMUM",
-        "SPEAKERS_BELOW_MINIMUM",
-        "THRESHOLD_VARIES",
-    ),
-    "parivox.auditing.limits": ("LIMITS", "NO_FAILURES_GIVEN", "failing_findings"),
+    "parivox.auditing.limits": ("NO_FAILURES_GIVEN", "failing_findings"),
     "parivox.auditing.missing_scores": ("MISSING_SCORES", "MISSING_TARGETS"),
     "parivox.auditing.operating_points": (
         "DEPLOYED",
@@ -319,6 +298,15 @@ _HOMES = {
     ),
     "parivox.auditing.run": ("audit", "audit_counted", "speaker_count_thresholds"),
     "parivox.auditing.schema": (
+        "LIMITS",
+        "IS_REFERENCE",
+        "SPEAKERS_BELOW_MINIMUM",
+        "PAIRS_BELOW_MINIMUM",
+        "THRESHOLD_VARIES",
+        "CASCADE_SOURCE",
+        "WITHOUT_FIRST_SCORE",
+        "REJECTED_FIRST",
+        "REJECTED_SECOND",
         "CROSSED_GALLERIES",
         "CURVES",
         "FEW_PROBE_SPEAKERS",
@@ -329,7 +317,6 @@ _HOMES = {
     "parivox.auditing.system_uncertainty": ("MAX_EXACT_TRIALS",),
     "parivox.auditing.system": ("check_polarity",),
     "parivox.auditing.tandem": ("TANDEM_ITEMS",),
-    "parivox.auditing.verdict_facts": ("IS_REFERENCE",),
     "parivox.auditing.verdicts": ("BELOW_MINIMUM",),
 }
 

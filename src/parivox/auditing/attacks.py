@@ -17,6 +17,7 @@ from parivox.auditing.speaker_errors import Acceptances
 from parivox.core.attacks import MIN_ATTACKS, AttackCounts, ratios_for_other_attacks
 from parivox.core.cluster_errors import ErrorsBySpeaker, safe_divide
 from parivox.core.key_sums import sum_by_key
+from parivox.data.requested_groupings import POOLED
 from parivox.facts import fact
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from parivox.data.grouping import Grouping
     from parivox.data.speaker_counts import SpeakerCounts
     from parivox.data.trial_set import TrialSet
+    from parivox.options.limits import Limit
 
 UNKNOWN_ATTACK = "unknown attack"
 """What stands for the attack of spoof trials that have none."""
@@ -224,6 +226,16 @@ class OtherAttacks(NamedTuple):
             condition | {EQUAL_WEIGHT: ratio}
             for condition, ratio in zip(conditions, ratios, strict=True)
         ]
+
+
+def attack_limits(limits: Sequence[Limit], groupings: Sequence[Grouping]) -> list[Limit]:
+    """Return the limits of the SFAR of one attack: a name that is no group is that of an attack."""
+    groups = {group for grouping in groupings for group in grouping.groups} | {POOLED}
+    return [
+        limit
+        for limit in limits
+        if limit.metric == "sfar" and limit.group and limit.group not in groups
+    ]
 
 
 def ratios_of_other_attacks(

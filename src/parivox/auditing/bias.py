@@ -15,21 +15,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from parivox.auditing.draws import MIN_SPLIT_SPEAKERS
-from parivox.auditing.estimates import Estimates, draw_slices, key_columns, rate_point_index
+from parivox.auditing.estimates import (
+    MIN_SPLIT_SPEAKERS,
+    Estimates,
+    draw_slices,
+    key_columns,
+    rate_point_index,
+)
 from parivox.auditing.measure_rows import (
     MeasureRows,
     does_not_vary,
     interval_columns,
     undefined_columns,
 )
-from parivox.auditing.noise_floors import floor_distances
 from parivox.auditing.options import REFERENCES
 from parivox.core import bias
 from parivox.core.costs import cdet
 from parivox.core.intervals import NOTE_NO_TEST_SPEAKER
 from parivox.core.measures import ALL_RATES, MEASURES, bias_measures
-from parivox.core.ratios import worst_cell
 from parivox.core.verdict import benjamini_hochberg, holm, of_hypotheses
 from parivox.facts import caused, fact, joined_facts
 from parivox.frozen import frozen
@@ -421,6 +424,8 @@ def _ratios_without_worst(
     key_indices = np.flatnonzero(may_be_better & ~has_shared_trials).tolist()
     if not key_indices:
         return ratios_by_rate
+    from parivox.core.ratios import worst_cell  # noqa: PLC0415 - with intervals only
+
     worst_group_indices = worst_cell(errors, trials)
     if ratio_rows.reference in _REFERENCES_OF_ALL_GROUPS:
         worst_group_indices = np.nan_to_num(rates.groups, nan=-1).argmax(axis=-1)
@@ -573,9 +578,7 @@ def _uncertainty_columns(
                 bias_rows.measure.id, bias_rows.reference, bias_rows.terms(null_estimates)
             ).value
             equal_rates_values.append((key_rows, equal_rates_biases))
-            columns["floor_mean"][key_rows], columns["floor_95"][key_rows] = floor_distances(
-                equal_rates_biases, _distance_kind(bias_rows)
-            )
+            _set_floors(columns, key_rows, equal_rates_biases, bias_rows)
     means = [
         _mean_columns(
             uncertainty, bias_rows, groups, columns, equal_rates_values, df, list(masks.values())
@@ -643,6 +646,17 @@ def _note_unknown_speakers(columns: Columns, lacks_speakers: Bools) -> None:
     columns["note"] = np.where(lacks_speakers, NOTE_NO_TEST_SPEAKER, columns["note"])
 
 
+def _set_floors(
+    columns: Columns, key_rows: list[int], equal_rates_biases: FloatArray, bias_rows: BiasRows
+) -> None:
+    """Set the noise floors of some keys, from their biases if error rates were equal."""
+    from parivox.auditing.noise_floors import floor_distances  # noqa: PLC0415 - with intervals only
+
+    columns["floor_mean"][key_rows], columns["floor_95"][key_rows] = floor_distances(
+        equal_rates_biases, _distance_kind(bias_rows)
+    )
+
+
 def _mean_columns(
     uncertainty: Uncertainty,
     bias_rows: BiasRows,
@@ -668,9 +682,7 @@ def _mean_columns(
         equal_rates_means = means_over_groups(
             equal_rates_biases, masks, defined_like=bias_rows.values[key_rows]
         )
-        columns["floor_mean"][key_rows], columns["floor_95"][key_rows] = floor_distances(
-            equal_rates_means, _distance_kind(bias_rows)
-        )
+        _set_floors(columns, key_rows, equal_rates_means, bias_rows)
     lacks_speakers = _lacks_test_speakers(uncertainty, bias_rows, groups)
     mask_lacks_speakers = [lacks_speakers[:, mask].any(axis=-1) for mask in masks]
     _note_unknown_speakers(columns, np.stack(mask_lacks_speakers, axis=-1))

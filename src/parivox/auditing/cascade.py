@@ -15,6 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.operating_points import parse_point
+from parivox.auditing.schema import (
+    CASCADE_SOURCE,
+    REJECTED_FIRST,
+    REJECTED_SECOND,
+    WITHOUT_FIRST_SCORE,
+)
 from parivox.core.counts import NONTARGET, TARGET, TRIAL_CLASSES, Counts
 from parivox.data.cell_words import is_number
 from parivox.data.countermeasure import CountermeasureScores, read_countermeasure_scores
@@ -39,11 +45,6 @@ REJECTED = "countermeasure_rejects"
 """Column of trials: whether the countermeasure rejects them."""
 VERIFICATION_SCORE, COUNTERMEASURE_SCORE = "verification_score", "countermeasure_score"
 """Columns of trials: the scores of the two systems."""
-CASCADE_SOURCE = "countermeasure"
-"""Source of rows of the table ``data`` on the two stages."""
-WITHOUT_FIRST_SCORE = "trials_without_countermeasure_score"
-REJECTED_FIRST = "target_trials_rejected_by_countermeasure"
-REJECTED_SECOND = "target_trials_rejected_by_verification"
 _RULES = {"bpcer": "fnr", "apcer": "fpr"}
 """Rates of a countermeasure, as those of a verification system with bona fide speech as target."""
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from parivox.auditing.operating_points import OperatingPoints
     from parivox.auditing.options import Options
     from parivox.auditing.schema import Key
-    from parivox.auditing.system import GroupingMetrics, System
+    from parivox.auditing.system import GroupingMetrics, MeasuredSystem
     from parivox.core.counts import FloatArray
     from parivox.data.trial_set import TrialSet
 
@@ -69,15 +69,10 @@ def check_comparable(sets: Sequence[TrialSet | TrialCounts]) -> None:
         raise ConfigError(msg, hint)
 
 
-class ComparedSet(NamedTuple):
-    """One system on one list with its cells of each grouping and stratum, which are compared."""
-
-    system: System
-    grouping_metrics: Sequence[GroupingMetrics]
-
-
 def add_comparisons(
-    rows: TableBuilder, pairs: Iterable[tuple[ComparedSet, ComparedSet, str]], options: Options
+    rows: TableBuilder,
+    pairs: Iterable[tuple[MeasuredSystem, MeasuredSystem, str]],
+    options: Options,
 ) -> None:
     """Add the rows of every pair of systems and lists, in the order that they were given in.
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.intervals import rate_intervals
 from parivox.auditing.operating_points import DEPLOYED, LocatedPoint, OperatingPoint
 from parivox.auditing.speaker_errors import count_speaker_errors
 from parivox.core.measures import RATES
@@ -242,6 +241,8 @@ def threshold_bands(
     n_pairs
         Pairs of speakers in the cells of the largest layout.
     """
+    from parivox.auditing.intervals import rate_intervals  # noqa: PLC0415 - with intervals only
+
     located_points = []
     for threshold in thresholds.tolist():
         point = OperatingPoint(f"threshold={threshold!r}", "threshold", threshold)

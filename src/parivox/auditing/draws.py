@@ -68,8 +68,6 @@ N_SPLITS = 20
 _MAX_DRAW_TASKS = 16
 MAX_LAYOUTS_TOGETHER = 12
 """Layouts that are resampled together; more would take too much memory."""
-MIN_SPLIT_SPEAKERS = 10
-"""Speakers of a group below which halves are too small to set a threshold on."""
 
 
 class SpeakerDraws(NamedTuple):

@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 _QUANTILES = {"q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
 _NO_LLR = "not_declared_llr"
 _MIN_COARSE_BINS = 128
+MIN_SPLIT_SPEAKERS = 10
+"""Speakers of a group below which halves are too small to set a threshold on."""
 MAX_CHUNK_VALUES = 1 << 20  # values of draws that measures are computed from at once, for memory
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.draws import with_stranger_weights
 from parivox.auditing.layout import Layout, cell_layouts, cells_of_side, place_trials
 from parivox.auditing.outcomes import ATTEMPTS, SHARES
 from parivox.auditing.speaker_errors import count_speaker_errors
@@ -206,6 +205,8 @@ def _rates_by_attempts(
     point_texts: Sequence[str],
 ) -> dict[Key, FloatArray]:
     """Return rates of all attempts, with those that failed as rejections."""
+    from parivox.auditing.draws import with_stranger_weights  # noqa: PLC0415 - with intervals only
+
     rates_by_key: dict[Key, FloatArray] = {}
     for prefix, attempts in zip(("", "g"), failures.attempts or (), strict=False):
         all_trials = {

@@ -17,6 +17,7 @@ from parivox.auditing.estimates import rate_point_index
 from parivox.auditing.failures import STAGES
 from parivox.auditing.measure_rows import interval_columns
 from parivox.auditing.outcomes import ATTEMPTS, SHARES
+from parivox.auditing.schema import PAIRS_BELOW_MINIMUM, SPEAKERS_BELOW_MINIMUM, THRESHOLD_VARIES
 from parivox.core.cluster_errors import moments, safe_divide
 from parivox.core.intervals import (
     NOTE_NO_TEST_SPEAKER,
@@ -55,14 +56,9 @@ if TYPE_CHECKING:
 
     Columns = dict[str, NDArray[Any]]
 
-THRESHOLD_VARIES = "threshold_varies"
 _THRESHOLD_STAYS = "threshold_stays"
 CORRECTED = "optimism_corrected"
 _NOT_RESAMPLED = fact("no_interval", because="not_resampled")
-SPEAKERS_BELOW_MINIMUM = "speakers_below_minimum"
-"""Code of the first minimum: a group has too few speakers, for both rates."""
-PAIRS_BELOW_MINIMUM = "pairs_below_minimum"
-"""Code of the last minimum: a group has too few pairs of speakers."""
 _MAX_DRAWN_NUMBERS = 1 << 21  # numbers of draws that intervals are made of at once, for memory
 _NUMBER_COLUMNS = ("low", "high", "deff", "n_eff", "df", "se")
 _INDEPENDENT_TRIALS = {"wilson": wilson, "clopper-pearson": clopper_pearson, "jeffreys": jeffreys}

@@ -23,7 +23,6 @@ from parivox.core.intervals import NOTE_NO_TEST_SPEAKER
 from parivox.core.key_sums import sum_by_key
 from parivox.core.measures import ALL_RATES
 from parivox.core.verdict import meets_limit
-from parivox.data.requested_groupings import POOLED
 from parivox.facts import Fact, fact
 from parivox.options.limits import FAILURE_METRICS, RATIO_METRICS
 
@@ -41,11 +40,8 @@ if TYPE_CHECKING:
     from parivox.auditing.result import Audit
     from parivox.auditing.schema import TableBuilder
     from parivox.core.counts import FloatArray
-    from parivox.data.grouping import Grouping
     from parivox.options.limits import Limit
 
-LIMITS = ("limit", "ratio_limit")
-"""Measures with a verdict: of a rate, and of its ratio to the first reference."""
 UNDEFINED_REASONS = {
     "no_trials": NO_TRIALS["fnr"],
     "few_trials": "few_trials_a_speaker",
@@ -95,16 +91,6 @@ def add_limit_rows(
                 verdict=meets_limit(low, high, limit.maximum),
                 reason=reasons,
             )
-
-
-def attack_limits(limits: Sequence[Limit], groupings: Sequence[Grouping]) -> list[Limit]:
-    """Return the limits of the SFAR of one attack: a name that is no group is that of an attack."""
-    groups = {group for grouping in groupings for group in grouping.groups} | {POOLED}
-    return [
-        limit
-        for limit in limits
-        if limit.metric == "sfar" and limit.group and limit.group not in groups
-    ]
 
 
 def add_attack_limit_rows(

@@ -20,7 +20,6 @@ from parivox.auditing.measure_rows import MeasureRows, interval_columns
 from parivox.core.intervals import NOTE_NO_TEST_SPEAKER
 from parivox.core.measures import ALL_RATES, RATES, meta_measures
 from parivox.core.meta import fdr
-from parivox.core.noise import floor
 from parivox.facts import caused
 from parivox.frozen import frozen
 
@@ -520,6 +519,8 @@ def _floor_columns(
     uncertainty: Uncertainty, measures: Sequence[MetaRows], options: Options, *, is_gated: bool
 ) -> list[Columns]:
     """Return the floors of each measure, and the share of equal-rates draws that are as unfair."""
+    from parivox.core.noise import floor  # noqa: PLC0415 - with intervals only
+
     equal_rates = uncertainty.equal_rates_draws
     floors: list[Columns] = []
     formulas_by_lift: dict[bool, dict[int, _Formula]] = {False: {}, True: {}}

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.core.beyond_noise import heterogeneity
 from parivox.core.cluster_errors import ErrorsBySpeaker, moments, safe_divide
-from parivox.core.noise import floor, gamma_multinomial, null_method, permuted
 from parivox.data.trial_checks import UNSCORED_OF_CLASS, UNSCORED_TESTS
 from parivox.facts import fact, joined_facts
 
@@ -137,6 +135,14 @@ def _p_of_difference(missing_by_speaker: ErrorsBySpeaker, max_p: float, deviatio
 
     Shares deviate by `deviation` times what exchanging speakers shows.
     """
+    from parivox.core.beyond_noise import heterogeneity  # noqa: PLC0415 - if scores are missing
+    from parivox.core.noise import (  # noqa: PLC0415 - likewise
+        floor,
+        gamma_multinomial,
+        null_method,
+        permuted,
+    )
+
     rng = np.random.default_rng(_SEED)
     n_draws = max(_MIN_DRAWS, int(np.ceil(4 / max_p)))
     if null_method(missing_by_speaker) == "permutation":

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.auditing.schema import IS_REFERENCE
 from parivox.auditing.verdict_facts import (
-    IS_REFERENCE,
     ComparedGroups,
     RateVerdict,
     SystemVerdict,

@@ -9,7 +9,6 @@ the generalised rates count enrolments that failed too.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,7 +35,7 @@ _BY_TRIAL = "group_of_trials"
 _QUANTILES = {"q50": 0.5, "q95": 0.95}
 
 
-@dataclass(frozen=True)
+@frozen
 class FailureShare:
     """Recordings that failed, of those that were attempted."""
 

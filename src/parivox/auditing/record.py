@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from parivox.auditing.confounding import confounding_relations
 from parivox.auditing.result import system_name
 from parivox.auditing.schema import SCHEMA_VERSION
 from parivox.core.measures import ALL_RATES, RATES
@@ -89,13 +88,18 @@ def audit_record(
     }
     if any(failed_list_checks.values()):
         record["list_checks"] = failed_list_checks
-    confounded = {
-        name: confounding_relations(system.trials.people, inputs.groupings, options)
-        for name, system in systems_by_name.items()
-        if options.intervals and system.trials.people is not None
-    }
-    if any(confounded.values()):
-        record["confounding"] = confounded
+    if options.intervals:
+        from parivox.auditing.confounding import (  # noqa: PLC0415 - with intervals only
+            confounding_relations,
+        )
+
+        confounded = {
+            name: confounding_relations(system.trials.people, inputs.groupings, options)
+            for name, system in systems_by_name.items()
+            if system.trials.people is not None
+        }
+        if any(confounded.values()):
+            record["confounding"] = confounded
     return record
 
 

@@ -15,8 +15,6 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
 
-from parivox.auditing.cascade import add_stage_rows, read_countermeasure
-from parivox.auditing.comparison import ComparedSet, add_comparisons, check_comparable
 from parivox.auditing.data_table import (
     add_conflict_effects,
     add_data_warnings,
@@ -24,7 +22,6 @@ from parivox.auditing.data_table import (
     add_trial_accounts,
     add_warnings,
 )
-from parivox.auditing.draws import MAX_DRAWN_SPEAKERS, draw_speakers
 from parivox.auditing.inputs import (
     AuditDesign,
     apply_groups_file,
@@ -42,19 +39,17 @@ from parivox.auditing.result import Audit, system_name
 from parivox.auditing.schema import TABLES, TableBuilder
 from parivox.auditing.spoof_warnings import share_warnings, spoof_warnings
 from parivox.auditing.system import (
+    MeasuredSystem,
     counted_thresholds,
     measure_system,
     metrics_by_grouping,
     no_intervals_reason,
 )
 from parivox.auditing.system_rows import add_rows
-from parivox.auditing.tandem import add_tandem_rows
-from parivox.auditing.trial_table import check_trial_table, check_trials_known, write_trial_table
 from parivox.core.costs import parse_detection_cost
 from parivox.core.measures import IDENTIFICATION_RATES, MEASURES, RATES
 from parivox.data.counts_file import holds_counts
 from parivox.data.requested_groupings import MAX_GROUPS
-from parivox.data.rule_file import read_rules
 from parivox.data.source_bytes import with_reading_options
 from parivox.data.trial_set import CommonTrials, TrialSet
 from parivox.data.trials import read_trials
@@ -299,8 +294,12 @@ def _fill_tables(
     """Run every stage of an audit; return the rows of each table, the record and the provenance."""
     inputs, options = study.inputs, study.design.options
     if trial_table_path is not None:
+        from parivox.auditing.trial_table import check_trials_known  # noqa: PLC0415 - if asked for
+
         check_trials_known(inputs.trial_sets)
     if options.compare:
+        from parivox.auditing.comparison import check_comparable  # noqa: PLC0415 - if asked for
+
         check_comparable(inputs.trial_sets)
 
     # Units are assigned and drawn once, so that all systems, lists and groupings have the same.
@@ -353,9 +352,13 @@ def _fill_tables(
     for first_system, second_system in combinations(systems, 2):
         add_same_score_warnings(tables["data"], first_system, second_system)
     if trial_table_path is not None:
+        from parivox.auditing.trial_table import write_trial_table  # noqa: PLC0415 - if asked for
+
         with stage(f"writing {trial_table_path}"):
             write_trial_table(trial_table_path, systems, options.seed)
     if common_trials is not None:
+        from parivox.auditing.comparison import add_comparisons  # noqa: PLC0415 - if asked for
+
         with stage("comparing"):
             pairs = _compared_pairs(measured_systems, common_trials)
             add_comparisons(tables["comparison"], pairs, options)
@@ -378,7 +381,7 @@ def _measured_set(
     development: TrialSet | TrialCounts | None,
     design: AuditDesign,
     has_others: bool,  # noqa: FBT001 - a task has no names of arguments
-) -> ComparedSet:
+) -> MeasuredSystem:
     """Return one of several systems and lists with its estimates; a single one without.
 
     A single system is estimated grouping by grouping where its rows are made, as many take much
@@ -388,15 +391,15 @@ def _measured_set(
         system = _measure(trials, development, design)
         _check_primary_point(system)
         if not has_others:
-            return ComparedSet(system, [])
+            return MeasuredSystem(system, [])
         grouping_metrics = list(metrics_by_grouping(system))
-        return ComparedSet(
+        return MeasuredSystem(
             replace(system, trials=cast("TrialSet", None), development=None), grouping_metrics
         )
 
 
 def _tables_of_system(
-    measured: ComparedSet, judged: Sequence[JudgedGroups | None], inputs: GroupedTrials
+    measured: MeasuredSystem, judged: Sequence[JudgedGroups | None], inputs: GroupedTrials
 ) -> dict[str, TableBuilder]:
     """Return the rows of one system in every table; `inputs` need no trials."""
     system, grouping_metrics = measured
@@ -462,6 +465,9 @@ def _add_data_rows(data_table: TableBuilder, system: System, inputs: GroupedTria
         if trials.is_scored:
             add_warnings(data_table, trials, share_warnings(counts.group_counts))
     if trials.identified is not None and trials.identified.first_stage_threshold is not None:
+        from parivox.auditing.cascade import add_stage_rows  # noqa: PLC0415 - with --cm only
+        from parivox.auditing.tandem import add_tandem_rows  # noqa: PLC0415 - likewise
+
         add_stage_rows(data_table, trials.identified, inputs.groupings, points)
         add_tandem_rows(data_table, trials.identified, points, options.costs)
     if options.conflicts != "error" and trials.identified is not None:
@@ -471,8 +477,8 @@ def _add_data_rows(data_table: TableBuilder, system: System, inputs: GroupedTria
 
 
 def _compared_pairs(
-    measured_systems: Sequence[ComparedSet], common_trials: CommonTrials
-) -> Iterator[tuple[ComparedSet, ComparedSet, str]]:
+    measured_systems: Sequence[MeasuredSystem], common_trials: CommonTrials
+) -> Iterator[tuple[MeasuredSystem, MeasuredSystem, str]]:
     """Yield each two systems and lists, measured on the trials that they are compared on."""
     restricted_systems = {}
     for i, trials in common_trials.restricted.items():
@@ -483,7 +489,7 @@ def _compared_pairs(
         restricted = measure_system(
             trials, design, system.development, "similarity", has_curves=False
         )
-        restricted_systems[i] = ComparedSet(restricted, list(metrics_by_grouping(restricted)))
+        restricted_systems[i] = MeasuredSystem(restricted, list(metrics_by_grouping(restricted)))
     for i, j in combinations(range(len(measured_systems)), 2):
         if common_trials.is_restricted(i, j):
             yield restricted_systems[i], restricted_systems[j], common_trials.facts(i, j)
@@ -509,6 +515,8 @@ def _read_study(scores: Any, audit_options: AuditOptions) -> _Study:
     audit_options, groups_file = apply_groups_file(audit_options)
     threshold_rules = None
     if audit_options.thresholds is not None:
+        from parivox.data.rule_file import read_rules  # noqa: PLC0415 - if asked for
+
         threshold_rules = read_rules(audit_options.thresholds)
     metrics = _user_metrics(audit_options.metrics)
     counts_files = named_counts_files(scores)
@@ -614,6 +622,8 @@ def _trial_table_path(scores: Any, audit_options: AuditOptions) -> Path | None:
     ]
     inputs = [scores, *(getattr(audit_options, name) for name in input_options)]
     sources = [source for sources in inputs for source in _single_sources(sources)]
+    from parivox.auditing.trial_table import check_trial_table  # noqa: PLC0415 - if asked for
+
     return check_trial_table(audit_options.trial_table, sources)
 
 
@@ -673,6 +683,11 @@ def _with_units(inputs: GroupedTrials, design: AuditDesign) -> tuple[GroupedTria
     sources = _speaker_sources(inputs)
     if not design.options.intervals or not sources:
         return inputs, design
+    from parivox.auditing.draws import (  # noqa: PLC0415 - with intervals only
+        MAX_DRAWN_SPEAKERS,
+        draw_speakers,
+    )
+
     groupings = [*inputs.groupings, *inputs.within, *inputs.standardise_over]
     n_speakers = 0 if inputs.speakers is None else len(inputs.speakers.ids)
     assignment = UnitAssignment.of_lists(sources, groupings, n_speakers)
@@ -715,6 +730,8 @@ def _countermeasure(audit_options: AuditOptions, *, has_counts: bool) -> Counter
             msg = f"--cm: cannot be used with {name}"
             hint = "leave out one of them"
             raise ConfigError(msg, hint)
+    from parivox.auditing.cascade import read_countermeasure  # noqa: PLC0415 - if asked for
+
     return read_countermeasure(audit_options.cm, audit_options.cm_threshold)
 
 

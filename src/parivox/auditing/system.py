@@ -9,11 +9,11 @@
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.attacks import count_attacks
+from parivox.auditing.attacks import attack_limits, count_attacks
 from parivox.auditing.bias import min_cost_estimates
 from parivox.auditing.cell_counts import count_cells
 from parivox.auditing.curves import band_thresholds, shared_thresholds
@@ -23,8 +23,6 @@ from parivox.auditing.estimates import (
     score_locations,
     score_shifts,
 )
-from parivox.auditing.intervals import draw_means
-from parivox.auditing.limits import attack_limits
 from parivox.auditing.meta import grid_estimates
 from parivox.auditing.operating_points import (
     DEPLOYED,
@@ -36,12 +34,6 @@ from parivox.auditing.operating_points import (
 )
 from parivox.auditing.outcomes import are_inverted
 from parivox.auditing.schema import BaseValue
-from parivox.auditing.system_uncertainty import (
-    TrialSource,
-    sample_speakers,
-    speaker_count_steps,
-    speaker_counts_source,
-)
 from parivox.core.costs import bayes_threshold
 from parivox.core.measures import ALL_RATES, base_metric
 from parivox.core.separation import auc
@@ -217,6 +209,12 @@ def measure_system(
     error_source = trials.error_source
     system_uncertainty = None
     if error_source is not None and options.intervals and not missing_reason:
+        from parivox.auditing.system_uncertainty import (  # noqa: PLC0415 - with intervals only
+            TrialSource,
+            sample_speakers,
+            speaker_counts_source,
+        )
+
         bands_at = band_thresholds(thresholds, trials.n_trials)
         _check_counted_at(error_source, points.located)
         add_up = partial(
@@ -294,6 +292,10 @@ def _min_cost_points(costs: Sequence[CostModel]) -> list[OperatingPoint]:
 
 def counted_thresholds(system: System) -> FloatArray:
     """Return the thresholds of the speaker counts that an audit of a system's counts needs."""
+    from parivox.auditing.system_uncertainty import (  # noqa: PLC0415 - with intervals only
+        speaker_count_steps,
+    )
+
     n_trials, n_bins = system.trials.n_trials, system.design.options.bins
     bands_at = band_thresholds(system.shared_thresholds, n_trials)
     return speaker_count_steps(system.counts.all_counts, system.points, bands_at, n_trials, n_bins)
@@ -362,6 +364,13 @@ class GroupingMetrics:
         if self.uncertainty is None or self.uncertainty.draw_estimates is None:
             return None
         return self.uncertainty.draw_estimates.cell_range(-len(self.cell_names), None)
+
+
+class MeasuredSystem(NamedTuple):
+    """One system on one list with its cells of each grouping and stratum."""
+
+    system: System
+    grouping_metrics: Sequence[GroupingMetrics]
 
 
 def metrics_by_grouping(system: System) -> Iterator[GroupingMetrics]:
@@ -484,6 +493,8 @@ def without_optimism(
     Each replicate differs from the data as the data do from all speakers: by the mean of this the
     metric is corrected, to 0 at least. See docs/methods/costs.md#calibration.
     """
+    from parivox.auditing.intervals import draw_means  # noqa: PLC0415 - with intervals only
+
     corrected = [dict(values) for values in base_values]
     for i, key in enumerate(draws.keys):
         if not base_metric(key[0]).is_optimistic:

@@ -9,33 +9,18 @@ import numpy as np
 
 from parivox.auditing.attacks import add_attack_rows, ratios_of_other_attacks
 from parivox.auditing.bias import add_bias_rows, each_bias_measure
-from parivox.auditing.bt4vt_rows import add_compat_ratios, compat_metrics
-from parivox.auditing.confounding import add_standardised_rows
 from parivox.auditing.curves import (
-    add_band_rows,
-    band_columns,
     bin_columns,
     det_columns,
-    point_index_by_threshold,
     spoof_bin_columns,
 )
 from parivox.auditing.estimates import key_columns as metric_columns
 from parivox.auditing.failures import add_cause_rows
-from parivox.auditing.limits import (
-    add_attack_limit_rows,
-    add_error_burden_rows,
-    add_limit_rows,
-    attack_limits,
-)
 from parivox.auditing.meta import add_meta_rows, add_sweep_rows
 from parivox.auditing.operating_points import DEPLOYED, NO_TRIALS, SAME_TRIALS, locate_points
-from parivox.auditing.options import OFFENDERS
 from parivox.auditing.pairing import Pairing, add_pairing_rows
-from parivox.auditing.shrinkage import add_interaction_rows
 from parivox.auditing.speaker_errors import count_matrices
 from parivox.auditing.system import suppressed_values
-from parivox.auditing.verdicts import add_offender_rows, add_trend_rows, add_verdict_rows
-from parivox.core.measures import ALL_RATES
 from parivox.facts import caused
 from parivox.runtime.progress import stage
 
@@ -92,7 +77,12 @@ def add_rows(
         _pack(tables)
         _forget_curves(metrics)
     add_cause_rows(tables["failures"], system.name_columns, counts.attempts, system.design)
-    _add_standardised_rows(tables["groups"], system)
+    if system.system_uncertainty is not None:
+        from parivox.auditing.interval_rows import (  # noqa: PLC0415 - with intervals only
+            add_standardised_rates,
+        )
+
+        add_standardised_rates(tables["groups"], system)
     _add_matrices(tables["matrix"], system)
     if options.compat:
         _add_compat_rows(tables, system)
@@ -150,66 +140,21 @@ def _add_measures(
         )
     if system.system_uncertainty is None or uncertainty is None:
         return
-    rates = metrics.error_estimates.with_metrics(*ALL_RATES)
-    add_interaction_rows(
-        tables["meta"], key_columns, grouping, rates, uncertainty.equal_rates_draws
+    from parivox.auditing.interval_rows import (  # noqa: PLC0415 - with intervals only
+        add_verdicts_and_limits,
     )
-    if uncertainty.errors_of_speakers is not None:
-        # Trends are over all trials of the stratum, those between bands too.
-        stratum_index = system.counts.strata.index(metrics.stratum)
-        stratum_uncertainty = system.system_uncertainty.strata_uncertainty[stratum_index]
-        add_trend_rows(
-            tables["bias"], key_columns, grouping, points.located, stratum_uncertainty, options
-        )
-    add_verdict_rows(
-        tables["verdicts"],
+
+    add_verdicts_and_limits(
+        tables,
+        system,
+        metrics,
         key_columns,
-        group_names,
-        points.located,
         ratios,
         p_all_groups,
-        uncertainty,
-        options,
-        primary_point=system.primary,
-        other_attacks=other_attacks,
+        group_attacks,
+        other_attacks,
+        has_attack_limits=is_usual,
     )
-    limits = (tables["limits"], key_columns, metrics.cell_names, points.located)
-    add_limit_rows(*limits, ratios, metrics.estimates, uncertainty, options)
-    add_error_burden_rows(*limits, uncertainty, options)
-    if is_usual:
-        add_attack_limit_rows(
-            tables["limits"],
-            key_columns,
-            metrics.cell_names,
-            group_attacks,
-            attack_limits(options.limits, system.design.groupings),
-            points.located,
-            options,
-        )
-
-
-def _add_standardised_rows(groups_table: TableBuilder, system: System) -> None:
-    """Add the standardised rates of each grouping."""
-    if system.system_uncertainty is None:
-        return
-    for layout, errors in system.system_uncertainty.standardised:
-        assert layout.grouping is not None
-        assert layout.within is not None
-        key_columns = {
-            **system.name_columns,
-            "grouping": layout.grouping.name,
-            "allocation": layout.allocation,
-            "within": "",
-        }
-        add_standardised_rows(
-            groups_table,
-            key_columns,
-            layout.grouping,
-            layout.within,
-            errors,
-            system.points.located,
-            system.design.options,
-        )
 
 
 def _pack(tables: Mapping[str, TableBuilder]) -> None:
@@ -331,37 +276,12 @@ def _add_curves(
                     group=group,
                     **spoof_bin_columns(counts, system.shared_thresholds),
                 )
-    if not key_columns["within"]:
-        _add_bands_and_offenders(tables, system, metrics, keys_without_stratum)
+    if not key_columns["within"] and system.system_uncertainty is not None:
+        from parivox.auditing.interval_rows import (  # noqa: PLC0415 - with intervals only
+            add_bands_and_offenders,
+        )
 
-
-def _add_bands_and_offenders(
-    tables: Mapping[str, TableBuilder],
-    system: System,
-    metrics: GroupingMetrics,
-    key_columns: Mapping[str, str],
-) -> None:
-    """Add intervals along the threshold and, where they are asked for, the ids of speakers."""
-    sample, uncertainty = system.system_uncertainty, metrics.uncertainty
-    if sample is None or uncertainty is None:
-        return
-    located_points = system.points.located
-    if system.shared_thresholds.size:
-        bands = [band_columns(uncertainty.rate_intervals, point_index_by_threshold(located_points))]
-        grouping_and_allocation = key_columns["grouping"], key_columns["allocation"]
-        if grouping_and_allocation in sample.bands_between_points:
-            bands.append(sample.bands_between_points[grouping_and_allocation])
-        add_band_rows(tables["bands"], key_columns, metrics.cell_names, bands)
-    ids = system.speaker_ids
-    if system.design.options.speaker_ids == OFFENDERS and ids is not None:
-        for cell_names, errors in (
-            (metrics.cell_names[:-1], uncertainty.group_errors),
-            (metrics.cell_names[-1:], uncertainty.pooled_errors),
-        ):
-            if cell_names:
-                add_offender_rows(
-                    tables["offenders"], key_columns, cell_names, errors, located_points, ids
-                )
+        add_bands_and_offenders(tables, system, metrics, keys_without_stratum)
 
 
 def _add_operating_points(table: TableBuilder, system: System, stratum: Stratum) -> None:
@@ -461,6 +381,11 @@ def _slices(size: int, length: int) -> Iterator[slice]:
 
 def _add_compat_rows(tables: Mapping[str, TableBuilder], system: System) -> None:
     """Add another tool's numbers, under that tool's allocation."""
+    from parivox.auditing.bt4vt_rows import (  # noqa: PLC0415 - if asked for
+        add_compat_ratios,
+        compat_metrics,
+    )
+
     options, stratum = system.design.options, system.counts.strata[0]
     all_counts = stratum.counts
     all_values = compat_metrics(all_counts, all_counts, options)

@@ -14,8 +14,8 @@ from parivox.auditing.curves import (
     step_thresholds,
     threshold_bands,
 )
-from parivox.auditing.draws import MIN_SPLIT_SPEAKERS, CellDraws, resample_cells
-from parivox.auditing.estimates import Estimates
+from parivox.auditing.draws import CellDraws, resample_cells
+from parivox.auditing.estimates import MIN_SPLIT_SPEAKERS, Estimates
 from parivox.auditing.failures import add_failure_rates, count_failures
 from parivox.auditing.intervals import Uncertainty, needs_test_speakers, rate_intervals
 from parivox.auditing.layout import Layout, cell_layouts, place_trials

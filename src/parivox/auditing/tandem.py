@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.auditing.cascade import CASCADE_SOURCE, COUNTERMEASURE_SCORE, VERIFICATION_SCORE
+from parivox.auditing.cascade import COUNTERMEASURE_SCORE, VERIFICATION_SCORE
 from parivox.auditing.operating_points import NO_TRIALS
+from parivox.auditing.schema import CASCADE_SOURCE
 from parivox.core.costs import COST_MODELS
 from parivox.core.counts import Counts
 from parivox.core.spoof import TandemCost

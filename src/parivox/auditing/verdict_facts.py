@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-IS_REFERENCE = "is_reference"
-"""Reason code: a group is what the others are compared with."""
 DIFFERENT = ("worse", "better")
 _COMMON_REASONS = ("too_common", UNKNOWN_SPEAKERS, *NO_TRIALS.values())
 """Reasons named where they are those of all groups, the first that is."""

@@ -13,9 +13,9 @@ import numpy as np
 from parivox.auditing.attacks import ATTACK_DEPENDENT
 from parivox.auditing.limits import UNDEFINED_REASONS
 from parivox.auditing.operating_points import NO_TRIALS
+from parivox.auditing.schema import IS_REFERENCE
 from parivox.auditing.verdict_facts import (
     DIFFERENT,
-    IS_REFERENCE,
     ComparedGroups,
     RateVerdict,
     SystemVerdict,

@@ -71,16 +71,14 @@ def add_to(commands: Any, words: str) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> None:
-    from parivox.auditing import (  # noqa: PLC0415
-        audit,
-        check_folder,
-        check_format,
-        failing_findings,
-    )
+    from parivox.auditing import audit, check_folder, check_format  # noqa: PLC0415
     from parivox.runtime.task_sharing import workers_shared  # noqa: PLC0415
 
     # whatever can be refused is refused before the audit takes its time
-    options, workers = given_options(arguments, AuditOptions), requested_workers(arguments)
+    options = given_options(arguments, AuditOptions)
+    workers = requested_workers(arguments)
+    if not options.get("intervals", True) and arguments.report is None:
+        workers = 1  # nothing takes long enough to be shared
     table_format = arguments.format or AuditCommand.format
     check_format(table_format)
     check_out_is_named(arguments.out, "folder")
@@ -111,6 +109,14 @@ def _run(arguments: argparse.Namespace) -> None:
 
             write_report(finished_audit, arguments.report, context=context, **report_settings)
     _print_audit(finished_audit, arguments, context)
+    if fail_on:
+        _exit_on_findings(finished_audit, fail_on)
+
+
+def _exit_on_findings(finished_audit: Audit, fail_on: Sequence[str]) -> None:
+    """End with exit code 1 if an audit has what ``--fail-on`` names."""
+    from parivox.auditing import failing_findings  # noqa: PLC0415 - on request
+
     if "worse" in fail_on and not len(finished_audit.verdicts):
         msg = "--fail-on worse: the audit has rates only, so no group can be shown worse"
         hint = "leave out worse"

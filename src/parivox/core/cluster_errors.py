@@ -13,13 +13,14 @@ pair, that has trials in the cell. Leading axes are free: operating points, repl
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 
 from parivox.core.key_sums import index_codes
+from parivox.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,7 +107,7 @@ class _ClusterErrors:
         return self.select(**columns)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class ErrorsBySpeaker(_ClusterErrors):
     """Target trials of each cell by speaker.
 
@@ -163,7 +164,7 @@ class ErrorsBySpeaker(_ClusterErrors):
         return np.bincount(self.cell, minlength=self.n_cells)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class ErrorsByPair(_ClusterErrors):
     """Nontarget trials of each cell by unordered pair of speakers.
 
@@ -340,7 +341,7 @@ def reduce_by_cell(
     return reduced
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Moments:
     """Sums over the speakers, and pairs of speakers, of each cell, and variances from them.
 

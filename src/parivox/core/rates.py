@@ -8,7 +8,6 @@ A rate whose class has no trials is NaN. Functions named ``threshold_at_...`` re
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from parivox.core.counts import as_counts
 from parivox.errors import ConfigError
+from parivox.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +35,7 @@ _MAX_INT64_PRODUCT = 2.0**62
 _MIN_PARTS, _PARTS_OF_ALL_CELLS = 16, 1 << 10
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class RateAtTarget:
     """One error rate where the other is held at a target."""
 
@@ -226,7 +226,7 @@ def crossing(curve: Curve) -> IntArray:
     return _first_point_where(curve.fn, lambda i: _rate_difference(curve, i) <= 0)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class _ErrorCounts:
     """Error counts along a threshold axis, and the trials that they are counted in."""
 

@@ -12,11 +12,13 @@ extremes. `parivox.core.meta` states the rules for all meta-measures and joins t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+
+from parivox.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     Conditions = Mapping[str, NDArray[np.bool_]]  # where each reason holds, the first ones first
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class MetaValue:
     """A meta-measure with its witnesses and its reason, of shape (...).
 
@@ -100,7 +102,7 @@ def first_reason(
     return first_reasons
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class GroupSet:
     """Values of the groups that count, and their extremes.
 

@@ -38,12 +38,12 @@ too_common          errors are so common that no group could have more of them b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parivox.errors import ConfigError
+from parivox.frozen import frozen
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -57,7 +57,7 @@ EQUIVALENCE_CONFIDENCE = 0.98
 _ROUNDING = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Verdicts:
     """Verdict on each group, with the ratio and interval that it rests on."""
 

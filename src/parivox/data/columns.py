@@ -6,12 +6,13 @@ A *role* is what a column means: enrol, test, score, label, ...
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product
 from typing import TYPE_CHECKING
 
 from parivox.data.source_bytes import NOBODY_WORDS
 from parivox.errors import ConfigError, DataError, name_hint
+from parivox.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -128,7 +129,7 @@ ATTRIBUTE_PREFIX = "@"
 """What the role of an attribute's column begins with: ``@device``, ``@enrol.device``."""
 
 
-@dataclass(frozen=True)
+@frozen
 class RequestedColumns:
     """The user's columns, by role."""
 

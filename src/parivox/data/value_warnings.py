@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from parivox.core.calibration import logistic, unfit
 from parivox.core.costs import bayes_threshold, min_cdet
 from parivox.core.counts import Counts
 from parivox.facts import fact, facts_of_cell, joined_facts
@@ -524,6 +523,8 @@ def _calibration_slope(counts: Counts) -> tuple[float, float]:
             for class_counts in (counts.target, counts.nontarget)
         )
         counts = Counts(means, target, nontarget)
+    from parivox.core.calibration import logistic, unfit  # noqa: PLC0415 - with --llr only
+
     if unfit(counts):
         is_above = counts.values[counts.target > 0][0] > counts.values[counts.nontarget > 0][-1]
         return (math.inf, 0.0) if is_above else (math.nan, math.nan)

@@ -29,7 +29,6 @@ from parivox.auditing import (
     parse_minimums,
 )
 from parivox.core.measures import BOTH, base_metric
-from parivox.core.shrinkage import LOW_POWER
 from parivox.core.verdict import holm
 from parivox.data.content_roles import roles_in_words
 from parivox.data.score_bins import Bins
@@ -245,6 +244,8 @@ def shrinkage_estimate(row: Row) -> float | None:
 
     Ratios that are called worse or better with low power tend to be too far from 1.
     """
+    from parivox.core.shrinkage import LOW_POWER  # noqa: PLC0415 - with intervals only
+
     power = row.get("power")
     if row["verdict"] not in {"worse", "better"} or (power is not None and power >= LOW_POWER):
         return None

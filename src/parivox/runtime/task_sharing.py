@@ -16,28 +16,20 @@ import sys
 import warnings
 from collections import deque
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import partial
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from parivox.errors import WorkRepeated
+from parivox.frozen import frozen
 from parivox.runtime.cgroup import available_bytes
 from parivox.runtime.progress import has_listener, report_again, report_progress_to
-from parivox.runtime.workers import (
-    WorkerLost,
-    WorkerNotStarted,
-    WorkerPool,
-    check_not_imported_by_worker,
-    may_start_processes,
-    processor_count,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from parivox.runtime.progress import Progress
-    from parivox.runtime.workers import AnnounceItem
+    from parivox.runtime.workers import AnnounceItem, WorkerPool
 
 Output = TypeVar("Output")
 
@@ -68,6 +60,15 @@ def workers_shared(
     prepare
         Functions of modules that each worker calls when it starts, such as to load a library.
     """
+    if number == 1:
+        yield
+        return
+    from parivox.runtime.workers import (  # noqa: PLC0415 - multiprocessing takes time to load
+        check_not_imported_by_worker,
+        may_start_processes,
+        processor_count,
+    )
+
     n_processes = processor_count() if number is None else number
     if n_processes == 1 or _OPEN_WORKERS.get() is not None or not may_start_processes():
         yield
@@ -130,7 +131,7 @@ def is_picklable(content: Any) -> bool:
     return True
 
 
-@dataclass(frozen=True)
+@frozen
 class _Call:
     """A task as workers take it."""
 
@@ -140,7 +141,7 @@ class _Call:
     reports_progress: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class _Outcome:
     """What became of a task, and what a worker reported on the way."""
 
@@ -240,6 +241,8 @@ class _SharedWorkers:
 
     def start(self, number: int) -> None:
         """Start workers until there are so many, or the system allows no more."""
+        from parivox.runtime.workers import WorkerPool  # noqa: PLC0415 - as in `workers_shared`
+
         if number and self.pool is None:
             self.pool = WorkerPool(partial(_task_function, self.prepare), 0)
         if self.pool is None:
@@ -279,6 +282,11 @@ class _SharedWorkers:
         failure, self.thread, self.failure = self.failure, None, None
         if failure is None:
             return
+        from parivox.runtime.workers import (  # noqa: PLC0415 - as in `workers_shared`
+            WorkerLost,
+            WorkerNotStarted,
+        )
+
         is_unfit_task = isinstance(failure, _PICKLING_ERRORS)  # which no worker can be given
         is_lost = isinstance(failure, WorkerLost) and not isinstance(failure, WorkerNotStarted)
         if not is_unfit_task and not is_lost:

@@ -37,6 +37,7 @@ from parivox.data.trial_checks import (
 from parivox.data.trial_set import content_record
 from parivox.errors import ConfigError
 from parivox.facts import Fact, fact
+from parivox.frozen import frozen
 from parivox.options.kinds import LOG_BASES
 from parivox.renamed import renamed_attribute
 from parivox.shown import CATALOGUE_MODULE
@@ -83,7 +84,7 @@ class Note(DataNote):
         return self.item == SPOOFS_OF_OTHERS
 
 
-@dataclass(frozen=True)
+@frozen
 class LayoutParticipants:
     """Speakers and recordings of one layout: what only the trials themselves can tell."""
 

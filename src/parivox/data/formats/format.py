@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -219,7 +219,7 @@ def register(new_format: Format) -> Format:
     return new_format
 
 
-@dataclass(frozen=True)
+@frozen
 class NamedColumns:
     """A table whose columns have names."""
 

@@ -7,7 +7,7 @@ than trials, so tables and checks take no time once the pairs are counted.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from parivox.core.key_sums import MAX_KEY_BITS, KeySums, count_distinct
 from parivox.data.lists.grades import grade_codes
 from parivox.data.lists.trial_list import agreement_codes
 from parivox.errors import ConfigError
+from parivox.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +37,7 @@ MAX_MARKED_CELLS = 10_000_000
 """Groups times members above which pairs are sorted, which is slower, and not marked in a table."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class SpeakerPairCounts:
     """Trials by pair of speakers and by what makes them difficult; shape (row,) each.
 
@@ -82,7 +83,7 @@ class SpeakerPairCounts:
         return totals.astype(np.int64)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class ListCounts:
     """Counts of a list."""
 
@@ -123,7 +124,7 @@ class ListCounts:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class TrialsPerSpeaker:
     """Speakers who take part, and in how many trials; shape (speaker,) each."""
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from parivox.data.speakers import read_speakers
 from parivox.data.trial_set import check_test_speakers
 from parivox.data.trials import read_trials
 from parivox.errors import ConfigError
+from parivox.frozen import frozen
 from parivox.runtime.progress import stage
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ _USUAL_COLUMNS = (("gender", "sex"), ("nationality",))
 _SPEAKER_PREFIX = "speaker."
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Agreement:
     """Whether the sides of a trial share the value of an attribute: 1, 0 or -1 for unknown."""
 
@@ -110,7 +110,7 @@ def agreement_codes(enrol: Codes, test: Codes) -> NDArray[np.int8]:
     return codes
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class TrialList:
     """A list with its speakers and their recordings."""
 
