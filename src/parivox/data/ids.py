@@ -373,6 +373,9 @@ class NumberedTexts:
     def in_order(self) -> tuple[Codes, pl.Series]:
         """The place of each text by its number, and all texts in rising order."""
         texts = self.texts.sort(multithreaded=False)  # several threads take half as much again
+        # Sorted texts are places in what was read, all over it. Copied next to each other they are
+        # passed over three times as fast, and what was read can be forgotten.
+        texts = texts + ""
         position = np.empty(self.size, dtype=np.int32)
         # to find each again is faster than the order that sorts them
         position[self.find(texts)] = np.arange(self.size, dtype=np.int32)

@@ -273,14 +273,11 @@ def id_warnings(ids: pl.Series, *, quotes_ids: bool = True) -> list[DataWarning]
         if len(matching):
             note = fact("ids", ids=matching.head(2).to_list()) if quotes_ids else _UNQUOTED_IDS
             warnings.append(DataWarning(code, len(matching), note))
-    lines = "\n" + (ids.str.join("\n").item() or "")  # one text is searched faster
     changes = {
-        "ids_alike_but_for_case": ids.str.to_lowercase() if lines.lower() != lines else None,
-        "ids_alike_but_for_slashes": _without_slashes(ids, lines),
+        "ids_alike_but_for_case": _in_lower_case(ids),
+        "ids_alike_but_for_slashes": _without_slashes(ids),
         "ids_alike_but_for_endings": _without_ending(ids),
-        "ids_with_similar_characters": (
-            None if lines.isascii() else _without_similar_characters(ids)
-        ),
+        "ids_with_similar_characters": _without_similar_characters(ids),
     }
     for code, changed in changes.items():
         if changed is None:
@@ -298,9 +295,16 @@ def id_warnings(ids: pl.Series, *, quotes_ids: bool = True) -> list[DataWarning]
     return warnings
 
 
-def _without_slashes(ids: pl.Series, lines: str) -> pl.Series | None:
-    """Without slashes that change no path; None where no line of `lines`, the ids, has any."""
-    if not any(sign in lines for sign in ("//", "\\", "\n/", "\n./")):
+def _in_lower_case(ids: pl.Series) -> pl.Series | None:
+    """In lower case; None where all are."""
+    lower = ids.str.to_lowercase()
+    return None if (lower == ids).all() else lower
+
+
+def _without_slashes(ids: pl.Series) -> pl.Series | None:
+    """Without slashes that change no path; None where there is none."""
+    has_such_slashes = any(ids.str.contains(sign, literal=True).any() for sign in ("//", "\\"))
+    if not has_such_slashes and not any(ids.str.starts_with(sign).any() for sign in ("/", "./")):
         return None
     separator = ids.str.replace_all(r"[/\\]+", "/")
     return separator.str.replace(r"^(\./|/)", "")
@@ -315,8 +319,11 @@ def _without_ending(ids: pl.Series) -> pl.Series | None:
     return None if (short == ids).all() else short
 
 
-def _without_similar_characters(ids: pl.Series) -> pl.Series:
+def _without_similar_characters(ids: pl.Series) -> pl.Series | None:
+    """With one form of characters that look alike; None where all are ASCII."""
     is_wide = ids.str.len_bytes() != ids.str.len_chars()
+    if not is_wide.any():
+        return None
     wide = ids.filter(is_wide).unique()
     narrow = [
         "".join(
