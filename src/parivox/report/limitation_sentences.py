@@ -636,7 +636,7 @@ LIMITATIONS: dict[str, LimitationTemplate] = {
         _tested_attacks, _ATTACKS, "groups", {"attacks": 0, "is_few": False}
     ),
     "acquisition_failures_not_supplied": _limitation(
-        "acquisition failures (unusable recordings) not supplied and so not counted",
+        "unusable recordings not supplied and so not counted",
         (
             "Failures to enrol and to acquire were not supplied (--failures). If such failures "
             "occurred, speakers were rejected more often than the FNR shows"
