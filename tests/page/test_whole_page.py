@@ -62,6 +62,18 @@ def small_page():
     return html_report(audit(systems, speakers=people, by="group", compare=True))
 
 
+@pytest.fixture(scope="session")
+def demo_page(bt4vt_data):
+    """The page of the demo: both systems on VoxCeleb1-H, first by gender."""
+    scores = {
+        name: bt4vt_data / f"resnetse34{name.lower()}_H-eval_scores.csv" for name in ("V2", "L")
+    }
+    groupings = ["gender", "gender+nationality"]
+    return html_report(
+        audit(scores, speakers=bt4vt_data / "vox1_meta.csv", by=groupings, compare=True)
+    )
+
+
 def violations(opened, html, axe, **options):
     """What axe has to say of a page, shortened."""
     with opened(html, bypass_csp=True, **options) as page:
@@ -121,6 +133,52 @@ def test_the_legend_is_folded_on_a_phone_alone(opened, h_page):
         assert page.locator("#answer table.ratios").bounding_box()["y"] < 844
     with opened(h_page, viewport={"width": 390, "height": 844}, java_script_enabled=False) as page:
         assert page.locator("#answer .legend > p").is_visible()
+
+
+@pytest.mark.parametrize("has_scripts", [True, False])
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+def test_how_sure_it_is_and_the_first_group_are_on_the_first_screen(
+    opened, demo_page, width, height, has_scripts
+):
+    size = {"width": width, "height": height}
+    with opened(demo_page, viewport=size, java_script_enabled=has_scripts) as page:
+        headline = page.locator("h1").bounding_box()
+        certainty = page.locator("#answer dl.certainty").bounding_box()
+        first_group = page.locator("#answer table.ratios tbody tr.g").first
+        rate = first_group.locator("td.n").nth(1).bounding_box()
+        assert headline["y"] + headline["height"] <= certainty["y"]
+        assert certainty["y"] + certainty["height"] < rate["y"]
+        # the size, ratio and rate of the first group, with the first system
+        assert "speakers" in first_group.locator("th").inner_text()
+        assert rate["y"] + rate["height"] <= height
+        labels = page.locator("#answer dl.certainty dt").all_inner_texts()
+        assert labels == ["How sure", "Not known", "Weakened by"]
+
+
+def test_on_a_desk_the_first_figure_and_the_findings_on_it_are_on_the_first_screen(
+    opened, demo_page
+):
+    with opened(demo_page, viewport={"width": 1440, "height": 900}) as page:
+        figure = page.locator("#answer table.ratios").bounding_box()
+        last_finding = page.locator("#answer table.ratios ~ .below").last.bounding_box()
+        assert figure["y"] + figure["height"] <= last_finding["y"]
+        assert last_finding["y"] + last_finding["height"] <= 900
+
+
+def test_a_long_headline_leaves_room_for_how_sure_it_is(opened, h_page):
+    with opened(h_page, viewport={"width": 390, "height": 844}) as page:
+        certainty = page.locator("#answer dl.certainty").bounding_box()
+        assert certainty["y"] + certainty["height"] < 844
+
+
+def test_the_counts_below_the_headline_are_those_of_the_bar(opened, h_page):
+    with opened(h_page) as page:
+        words = " ".join(page.locator("#answer dl.certainty").inner_text().split())
+        tally = " ".join(page.locator("#answer .tally").inner_text().split())
+    pattern = r"(\d+) comparisons: ▲ (\d+) worse ▼ (\d+) better = \d+ equivalent \? (\d+) inconcl"
+    total, worse, better, inconclusive = map(int, re.search(pattern, tally).groups())
+    assert f"{worse + better} of {total} comparisons show a statistically significant" in words
+    assert f"{inconclusive} of {total} comparisons are inconclusive" in words
 
 
 def test_without_javascript_every_figure_and_table_is_there(opened, h_page):

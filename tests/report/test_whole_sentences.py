@@ -96,7 +96,7 @@ ASK_FOR_KEYS = {
     "report/definitions.py": {"definitions"},
     "report/exports.py": {"model_index"},
     "report/html/explorer.py": {"explorer"},
-    "report/html/first_screen.py": {"_events", "_legend", "first_screen"},
+    "report/html/first_screen.py": {"_events", "_keys", "_legend", "_size"},
     "report/html/groups.py": {"_grades_text", "_point_section"},
     "report/html/method.py": {"_deployment", "_flat_texts"},
     "report/html/sentences.py": {"_point_section"},

@@ -148,12 +148,16 @@ def data_summary(audit: Audit, system: Row) -> str:
     )
 
 
-def primary_question_text(audit: Audit) -> str:
-    """Return where verdicts are confirmatory; empty if they are nowhere."""
+def primary_question_text(audit: Audit, unnamed_point: str | None = None) -> str:
+    """Return where verdicts are confirmatory; empty if they are nowhere.
+
+    An operating point that needs no name, as no other one is shown, is left out.
+    """
     systems_of_question: dict[str, list[str]] = {}
     for system, grouping_at_point in audit.record.get("primary", {}).items():
         grouping, _, point = grouping_at_point.rpartition("@")
-        systems_of_question.setdefault(f"{grouping} at {point}", []).append(system)
+        question = grouping if point == unnamed_point else f"{grouping} at {point}"
+        systems_of_question.setdefault(question, []).append(system)
     if len(systems_of_question) == 1:
         (question,) = systems_of_question
         return question

@@ -251,6 +251,8 @@ class Overview(NamedTuple):
     threshold: str
     headline: Sentence
     further_findings: list[Sentence]
+    secondary_findings: list[Sentence]
+    """Those further findings that name no group of the first grouping."""
     pooled_rates: list[PooledRates]
     verdict_counts: dict[str, int]
     """How many comparisons came to each verdict; none where nothing was judged."""
@@ -327,7 +329,11 @@ def overview(audit: Audit) -> Overview:
             (caveat.sentence for caveat in missing_scores(audit)), _limit_findings(audit)
         )
     ]
-    sentences += _findings(audit, groups, "exploratory, " if confidence_note else "")
+    sentences += _findings(audit, groups)
+    secondary_findings = list(
+        _secondary_findings(audit, groups, "exploratory, " if confidence_note else "")
+    )
+    sentences += secondary_findings
     headline, *further_findings = sentences
     # what the audit cannot say about an error comes after what it does say
     further_findings += ([Phrase(words)] for words in _errors_without_trials(pooled_rates))
@@ -338,6 +344,7 @@ def overview(audit: Audit) -> Overview:
         threshold=_threshold_text(audit),
         headline=headline,
         further_findings=further_findings,
+        secondary_findings=secondary_findings,
         pooled_rates=pooled_rates,
         verdict_counts={code: n_of_verdict[code] for code in VERDICTS} if comparisons else {},
         comparisons_text=_comparisons_text(audit, groups, len(comparisons)),
@@ -567,8 +574,15 @@ def _report_order(group: GroupResult) -> tuple[int, float, str]:
 # ---- the finding
 
 
-def _findings(audit: Audit, groups: Sequence[GroupResult], status: str) -> Iterator[Sentence]:
-    """Yield the finding, and in further sentences what else is shown, with its `status`."""
+def _are_judged(audit: Audit, groups: Sequence[GroupResult]) -> bool:
+    """Return whether any group has a verdict that findings rest on."""
+    if is_identification(audit) and rates_only_sentences(audit):
+        return False
+    return any(each.verdict for group in groups for each in group.all_comparisons())
+
+
+def _findings(audit: Audit, groups: Sequence[GroupResult]) -> Iterator[Sentence]:
+    """Yield the finding, and in further sentences what else is shown by the first grouping."""
     if not groups:
         reasons = dict.fromkeys(
             findings.no_threshold_sentence(audit, system) for system in systems(audit)
@@ -578,7 +592,7 @@ def _findings(audit: Audit, groups: Sequence[GroupResult], status: str) -> Itera
     if is_identification(audit) and (why_rates_only := rates_only_sentences(audit)):
         yield from ([Phrase(words)] for words in why_rates_only)
         return
-    if not any(each.verdict for group in groups for each in group.all_comparisons()):
+    if not _are_judged(audit, groups):
         yield [Phrase(sentence_text("difference_beyond_chance_unknown"))]
         reasons = dict.fromkeys(
             findings.missing_interval_reason(audit, system) for system in systems(audit)
@@ -590,13 +604,37 @@ def _findings(audit: Audit, groups: Sequence[GroupResult], status: str) -> Itera
         yield [Phrase(capitalised(words))]
         yield from _highest_observed_rates(groups)
         return
-    (first_grouping, first_groups), *other_groupings = (
+    (first_grouping, first_groups), *other_groupings = _groups_by_grouping(groups)
+    by_grouping = f" by {first_grouping}" if other_groupings else ""
+    differs = any(group.is_shown_to_differ for group in first_groups)
+    yield from _grouping_sentences(
+        audit, first_groups, by_grouping, has_figures=True, has_joint_tests=not differs
+    )
+
+
+def _groups_by_grouping(groups: Sequence[GroupResult]) -> list[tuple[str, list[GroupResult]]]:
+    """Return each grouping with its groups."""
+    return [
         (grouping, list(same_grouping))
         for grouping, same_grouping in groupby(groups, key=lambda group: group.grouping)
-    )
-    by_grouping = f" by {first_grouping}" if other_groupings else ""
+    ]
+
+
+def _secondary_findings(
+    audit: Audit, groups: Sequence[GroupResult], status: str
+) -> Iterator[Sentence]:
+    """Yield tests of all groups together, how systems differ, and what other groupings show.
+
+    What other groupings show begins with its `status`.
+    """
+    if not _are_judged(audit, groups):
+        return
+    (first_grouping, first_groups), *other_groupings = _groups_by_grouping(groups)
     reference = audit.record["options"]["reference"][0]
-    yield from _grouping_sentences(audit, first_groups, by_grouping, has_figures=True)
+    if any(group.is_shown_to_differ for group in first_groups):
+        by_grouping = f" by {first_grouping}" if other_groupings else ""
+        joint_differences = _joint_differences(audit, first_groups, by_grouping)
+        yield from ([Phrase(words)] for words in joint_differences)
     yield from ([Phrase(words)] for words in _better_systems(audit))
     yield from ([Phrase(words)] for words in _fairer_systems(audit, first_groups))
     for grouping, of_grouping in other_groupings:
@@ -650,11 +688,17 @@ def _highest_observed_rates(groups: Sequence[GroupResult]) -> Iterator[Sentence]
 
 
 def _grouping_sentences(
-    audit: Audit, groups: Sequence[GroupResult], by_grouping: str, *, has_figures: bool
+    audit: Audit,
+    groups: Sequence[GroupResult],
+    by_grouping: str,
+    *,
+    has_figures: bool,
+    has_joint_tests: bool = True,
 ) -> Iterator[Sentence]:
     """Yield one sentence for each error type, the largest ratio first; with figures if asked.
 
-    `by_grouping` names the grouping in sentences, where there are several.
+    `by_grouping` names the grouping in sentences, where there are several. Tests of all groups
+    together follow if asked.
     """
     if len(groups) == 1:
         yield [
@@ -681,7 +725,8 @@ def _grouping_sentences(
     ]
     if len(groups) == _PAIR_SIZE:
         sentences = [_with_other_group(sentence, groups) for sentence in sentences]
-    sentences += ([Phrase(words)] for words in _joint_differences(audit, groups, by_grouping))
+    if has_joint_tests:
+        sentences += ([Phrase(words)] for words in _joint_differences(audit, groups, by_grouping))
     yield from sentences or [[Phrase(_equivalent_sentence(audit, groups, by_grouping))]]
 
 

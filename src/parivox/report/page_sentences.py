@@ -2,7 +2,29 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from parivox.report.sentence_template import SentenceTemplate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_BOTH = 2
+
+
+def _inconclusive_comparisons(values: Mapping[str, Any]) -> str:
+    n_inconclusive, n_comparisons = values["inconclusive"], values["comparisons"]
+    if n_comparisons == 1:
+        share = "the only comparison is"
+    elif n_inconclusive == n_comparisons == _BOTH:
+        share = "both comparisons are"
+    elif n_inconclusive == n_comparisons:
+        share = f"all {n_comparisons:,} comparisons are"
+    else:
+        verb = "is" if n_inconclusive == 1 else "are"
+        share = f"{n_inconclusive:,} of {n_comparisons:,} comparisons {verb}"
+    return f"{share} inconclusive: a difference is neither shown nor ruled out"
+
 
 PAGE_SENTENCES: dict[str, SentenceTemplate] = {
     # html first_screen
@@ -12,6 +34,63 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "false_accepts_put_others_at_risk": SentenceTemplate(
         "False accepts put the enrolled speaker at risk, not the impostor"
+    ),
+    "range_in_brackets": SentenceTemplate(
+        "[ ]: plausible range ({confidence:g} % confidence interval)", {"confidence": 95.0}
+    ),
+    "nothing_judged": SentenceTemplate(
+        "no comparison of groups has a verdict, so a difference is neither shown nor ruled out; "
+        "error rates are observed values"
+    ),
+    "differences_shown": SentenceTemplate(
+        "{different} of {comparisons} {verb} a statistically significant difference (adjusted "
+        "p-values)",
+        {"different": 10, "comparisons": "76 comparisons", "verb": "show"},
+    ),
+    "no_difference_shown": SentenceTemplate(
+        "no statistically significant difference is shown in {comparisons} (adjusted p-values)",
+        {"comparisons": "76 comparisons"},
+    ),
+    "equivalent_comparisons": SentenceTemplate(
+        "{equivalent} of {comparisons} {verb} equivalence: with {equivalence_confidence:g} % "
+        "confidence, any difference is smaller than a factor of {margin:g}",
+        {
+            "equivalent": 3,
+            "comparisons": "76 comparisons",
+            "verb": "show",
+            "equivalence_confidence": 98,
+            "margin": 1.25,
+        },
+    ),
+    "named_comparison_confirmed": SentenceTemplate(
+        "The main comparison, by {primary}, was named for this audit: its verdicts are "
+        "confirmed only if this comparison was chosen before anyone saw the data",
+        {"primary": "gender"},
+    ),
+    "unnamed_comparison_confirmed": SentenceTemplate(
+        "No main comparison was named, so verdicts by {primary} are confirmed only if this "
+        "comparison was chosen before anyone saw the data",
+        {"primary": "gender"},
+    ),
+    "other_findings_exploratory": SentenceTemplate(
+        "All other findings are exploratory (some may be due to chance): confirm them on new "
+        "speakers"
+    ),
+    "nothing_confirmed": SentenceTemplate(
+        "All findings are exploratory, as the main comparison has no threshold: some may be due "
+        "to chance, so confirm them on new speakers"
+    ),
+    "inconclusive_comparisons": SentenceTemplate(
+        _inconclusive_comparisons, {"inconclusive": 66, "comparisons": 76}
+    ),
+    "no_comparison_inconclusive": SentenceTemplate("no comparison is inconclusive"),
+    "trials_of_groups_unlike": SentenceTemplate(
+        "{rates} of groups may not be comparable, as their trials differ",
+        {"rates": "error rates"},
+    ),
+    "band_in_short": SentenceTemplate(
+        "Grey band: negligible (equivalence margin, factor {margin:g})",
+        {"margin": 1.25},
     ),
     "observed_rates_only": SentenceTemplate(
         "observed rates, errors/trials below; without intervals there are no verdicts"

@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING, Any
 from parivox.core.verdict import EQUIVALENCE_CONFIDENCE
 from parivox.report import findings
 from parivox.report.audit_queries import (
+    POOLED,
     SPOOF_TRIALS_OF_GROUP,
     VERDICTS,
     WITHOUT_SPOOF,
     all_error_types,
     attacks_text,
     error_types,
+    first_point_name,
+    system_label,
     systems,
 )
 from parivox.report.catalogue import sentence_text
 from parivox.report.identification import gallery_text, is_identification, unit_text
-from parivox.report.overview import SET_BY_THRESHOLD
+from parivox.report.overview import SET_BY_THRESHOLD, Phrase
 from parivox.report.ratio_strips import HIGHEST, LOWEST, SHAPES, SIGNS, TICKS, axis_position
 from parivox.report.sheets.supplementary import limits
 from parivox.report.words import (
@@ -32,11 +35,11 @@ from parivox.report.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from parivox.auditing import Audit
     from parivox.report.limitation_sentences import Caveat
-    from parivox.report.overview import GroupComparison, GroupResult, Overview
+    from parivox.report.overview import GroupComparison, GroupResult, Overview, Sentence
 
 _HEADS = {
     "fnr": "False rejects (FNR): genuine speakers rejected",
@@ -46,6 +49,24 @@ _HEADS = {
     "fpir": "False positive identifications (FPIR): anyone returned for others",
 }
 """Error types as the heads of columns."""
+_GENDER_ATTRIBUTES = ("gender", "sex")
+_GENDER_CODES = {"f": "female", "m": "male"}
+"""What the codes of a gender attribute stand for, for readers who see them in no other context."""
+_MAX_NAMED_SYSTEMS = 3
+"""Systems that are named below the headline; more are only counted there."""
+_MAX_NAMES_LENGTH = 60
+"""Letters of the names of systems there; longer names speak for themselves."""
+_MAX_SMALLEST_GROUPS = 2
+"""Smallest groups that are named with their sizes."""
+_NAME = "other"
+"""What sets the name of a group apart in a sentence, without a verdict."""
+_RATE_NAMES = {"FNRs": "false reject rates", "FPRs": "false accept rates"}
+_PAIR_SIZE = 2
+"""Of two groups, the smaller one is named, as two that are the smallest say nothing."""
+_STATED_AS_UNKNOWN = "groups_without_trials"
+"""The limitation that is stated among what is not known."""
+_MAX_WEAKNESSES = 2
+"""Limitations that are stated below the headline; all of them are below the figure."""
 _FALSE_ACCEPTS = {
     "both": "impostors of the same group accepted",
     "enrol": "impostors accepted as a speaker of the group",
@@ -77,14 +98,17 @@ def first_screen(
         )
     if n_other:
         caption += f" ({count_text(n_other)} more under “All groups”)"
-    size = [*audit_overview.size, audit_overview.threshold]
-    if "fpr" in _events(audit, audit_overview):
-        size.insert(0, sentence_text("false_accepts_put_others_at_risk"))
-    if audit_overview.verdict_counts:
-        size.append(f"[ ]: {100 * audit.record['options']['confidence']:g} % confidence interval")
+    all_caveats = [*audit_overview.caveats, *extra_caveats]
     return {
         **audit_overview._asdict(),
-        "size": size,
+        "keys": list(_keys(audit, audit_overview)),
+        "certainty": list(_certainty(audit, audit_overview, all_caveats)),
+        "size": _size(audit, audit_overview),
+        "further_findings": [
+            finding
+            for finding in audit_overview.further_findings
+            if finding not in audit_overview.secondary_findings
+        ],
         "notes": audit_overview.notes,
         "set_by_threshold": SET_BY_THRESHOLD,
         "number_of_comparisons": count_of(
@@ -92,11 +116,189 @@ def first_screen(
         ),
         "bar": _verdict_bar(audit_overview),
         "shown": [_group_row(audit, group) for group in shown_groups],
-        "caption": caption,
-        "caveats": [*audit_overview.caveats, *extra_caveats],
+        "caption": [caption, *_figure_key(audit, audit_overview)],
+        "caveats": all_caveats,
         "legend": _legend(audit, audit_overview, shown_groups),
         "limits": list(limits(audit)),
     }
+
+
+# ---- what is directly below the headline
+
+
+def gender_codes(audit: Audit, grouping: str) -> list[str]:
+    """Return what the codes f and m stand for; empty if a grouping has other groups."""
+    if grouping.casefold() not in _GENDER_ATTRIBUTES:
+        return []
+    groups = {str(row["group"]) for row in audit.groups.subset(grouping=grouping).rows()}
+    group_of_code = {group.casefold(): group for group in groups - {POOLED}}
+    # other codes show another language, in which m may stand for mujer
+    if group_of_code.keys() != _GENDER_CODES.keys():
+        return []
+    return [f"{group_of_code[code]}: {meaning}" for code, meaning in _GENDER_CODES.items()]
+
+
+def _keys(audit: Audit, audit_overview: Overview) -> Iterator[str]:
+    """Yield what a reader of the headline must know: abbreviations, systems, who is at risk."""
+    for grouping in audit.record["groupings"]:
+        if meanings := gender_codes(audit, grouping):
+            yield ", ".join(meanings)
+    names = [system_label(*system.values()) for system in systems(audit)]
+    names_text = ", ".join(names)
+    if 1 < len(names) <= _MAX_NAMED_SYSTEMS and len(names_text) <= _MAX_NAMES_LENGTH:
+        yield f"{names_text}: systems"
+    if audit_overview.verdict_counts:
+        yield sentence_text(
+            "range_in_brackets",
+            confidence=100 * audit.record["options"]["confidence"],
+        )
+    if "fpr" in _events(audit, audit_overview):
+        yield sentence_text("false_accepts_put_others_at_risk")
+
+
+def _size(audit: Audit, audit_overview: Overview) -> list[str]:
+    """Return how much was audited and at which threshold, with what a trial is."""
+    size = [*audit_overview.size, audit_overview.threshold]
+    if not is_identification(audit) and "fpr" in _events(audit, audit_overview):
+        size.append(sentence_text("classes_of_trials"))
+    return size
+
+
+def _certainty(
+    audit: Audit, audit_overview: Overview, all_caveats: Sequence[Caveat]
+) -> Iterator[tuple[str, Sentence]]:
+    """Yield how sure the finding is, what is not known and what weakens it, each with a label."""
+    if not audit_overview.verdict_counts:
+        yield "How sure", [Phrase(capitalised(sentence_text("nothing_judged")))]
+    else:
+        words = [_shown_differences(audit, audit_overview), *_analysis_status(audit)]
+        yield "How sure", [Phrase(". ".join(map(capitalised, words)))]
+        yield "Not known", _unknown(audit_overview, all_caveats)
+    if weaknesses := _weaknesses(all_caveats):
+        yield "Weakened by", [Phrase("; ".join(weaknesses[:_MAX_WEAKNESSES]))]
+
+
+def _shown_differences(audit: Audit, audit_overview: Overview) -> str:
+    """Return in how many comparisons a difference or equivalence is shown."""
+    counts = audit_overview.verdict_counts
+    n_different, n_equivalent = counts["worse"] + counts["better"], counts["equivalent"]
+    n_comparisons = count_of(sum(counts.values()), "comparison")
+    if n_different:
+        words = sentence_text(
+            "differences_shown",
+            different=n_different,
+            comparisons=n_comparisons,
+            verb=_show_verb(n_different),
+        )
+    else:
+        words = sentence_text("no_difference_shown", comparisons=n_comparisons)
+    if n_equivalent:
+        words += ". " + sentence_text(
+            "equivalent_comparisons",
+            equivalent=n_equivalent,
+            comparisons=n_comparisons,
+            verb=_show_verb(n_equivalent),
+            margin=audit.record["options"]["margin"],
+            equivalence_confidence=100 * EQUIVALENCE_CONFIDENCE,
+        )
+    return words
+
+
+def _show_verb(n_comparisons: int) -> str:
+    """Return the verb of what so many comparisons show."""
+    return "shows" if n_comparisons == 1 else "show"
+
+
+def _analysis_status(audit: Audit) -> Iterator[str]:
+    """Yield which verdicts count as confirmed, in plain words; nothing for old audits."""
+    if not findings.confidence_statement(audit):
+        return
+    # a point that all systems have on this screen needs no name
+    points = {first_point_name(audit, system) for system in systems(audit)}
+    primary = findings.primary_question_text(audit, points.pop() if len(points) == 1 else None)
+    if not primary:
+        yield sentence_text("nothing_confirmed")
+        return
+    if audit.record["options"]["primary"]:
+        yield sentence_text("named_comparison_confirmed", primary=primary)
+    else:
+        yield sentence_text("unnamed_comparison_confirmed", primary=primary)
+    yield sentence_text("other_findings_exploratory")
+
+
+def _unknown(audit_overview: Overview, all_caveats: Sequence[Caveat]) -> Sentence:
+    """Return how many comparisons are inconclusive, and how small the smallest groups are."""
+    counts = audit_overview.verdict_counts
+    sentence = [Phrase(capitalised(sentence_text("no_comparison_inconclusive")))]
+    if counts["inconclusive"]:
+        words = sentence_text(
+            "inconclusive_comparisons",
+            inconclusive=counts["inconclusive"],
+            comparisons=sum(counts.values()),
+        )
+        sentence = [Phrase(capitalised(words)), *_smallest_groups(audit_overview)]
+    sentence += (
+        Phrase(f". {capitalised(caveat.short)}")
+        for caveat in all_caveats
+        if caveat.code == _STATED_AS_UNKNOWN
+    )
+    return sentence
+
+
+def _smallest_groups(audit_overview: Overview) -> Iterator[Phrase]:
+    """Yield the smallest groups with an inconclusive comparison, with their sizes."""
+    groups = sorted(
+        (
+            group
+            for group in audit_overview.groups
+            if group.speakers is not None
+            and any(each.verdict == "inconclusive" for each in group.all_comparisons())
+        ),
+        key=lambda group: group.speakers or 0,
+    )
+    smallest_groups = groups[:_MAX_SMALLEST_GROUPS] if len(groups) > _PAIR_SIZE else groups[:1]
+    sizes = [count_of(group.speakers, "speaker") for group in smallest_groups]
+    is_one_size = len(sizes) > 1 and len(set(sizes)) == 1
+    for i, group in enumerate(smallest_groups):
+        start = f". Smallest {'groups' if len(sizes) > 1 else 'group'}: "
+        yield Phrase(" and " if i else start)
+        yield Phrase(group.name, _NAME)
+        if not is_one_size:
+            yield Phrase(f" ({sizes[i]})")
+    if is_one_size:
+        yield Phrase(f" ({sizes[0]} each)")
+
+
+def _weaknesses(all_caveats: Sequence[Caveat]) -> list[str]:
+    """Return all limitations in a few words, what concerns every group first.
+
+    Trials that differ between groups are one limitation, and come second at the latest, as they
+    may be the reason of a difference.
+    """
+    unlike_trials = [
+        caveat for caveat in all_caveats if caveat.code == "trials_differ_between_groups"
+    ]
+    rates = {_RATE_NAMES.get(caveat.values["rates"], "error rates") for caveat in unlike_trials}
+    rates_text = "error rates" if len(rates) > 1 else "".join(rates)
+    ordered = [*all_caveats[:1], *unlike_trials, *all_caveats[1:]]
+    return list(
+        dict.fromkeys(
+            sentence_text("trials_of_groups_unlike", rates=rates_text)
+            if caveat in unlike_trials
+            else caveat.short
+            for caveat in ordered
+            if caveat.code != _STATED_AS_UNKNOWN
+        )
+    )
+
+
+# ---- the figure
+
+
+def _figure_key(audit: Audit, audit_overview: Overview) -> Iterator[str]:
+    """Yield what the lines and the band of the figure are, in a few words."""
+    if audit_overview.verdict_counts:
+        yield sentence_text("band_in_short", margin=audit.record["options"]["margin"])
 
 
 def _legend(
@@ -120,7 +322,6 @@ def _legend(
     legend.append(sentence_text("ratio_of_rates", reference=findings.reference_text(audit)))
     if "fpr" in _events(audit, audit_overview):
         legend.append(f"false accepts: {findings.ALLOCATIONS[options['allocate'][0]]}")
-        legend.insert(0, sentence_text("classes_of_trials"))
     if is_identification(audit):
         legend.append(sentence_text("rates_hold_for_gallery", gallery=gallery_text(audit)))
     if "sfar" in error_types(audit):

@@ -1,0 +1,199 @@
+"""Directly below the headline of a report: how sure it is, what is unknown, what weakens it."""
+
+import re
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import parivox as pv
+from parivox.report.html import html_report
+from parivox.report.html.first_screen import first_screen
+from parivox.report.overview import overview, plain_text
+
+OLD = Path(__file__).parents[1] / "old_audits" / "0.1.0-plain.zip"
+CONFIRMED = "only if this comparison was chosen before anyone saw the data"
+EXPLORATORY = "All other findings are exploratory (some may be due to chance)"
+
+
+def certainty(audit, extra_caveats=()):
+    """Each label with its words."""
+    screen = first_screen(audit, overview(audit), extra_caveats)
+    return {label: plain_text(sentence) for label, sentence in screen["certainty"]}
+
+
+@pytest.fixture(scope="module")
+def audit(audited):
+    return audited(by=["gender", "gender+nation"], operating_points=["fpr=0.01"])
+
+
+def test_the_counts_are_those_of_the_verdicts(audit):
+    rows = [
+        row
+        for row in audit.verdicts.subset(operating_point="fpr=0.01").rows()
+        if row["group"] and row["metric"] != "fpr+fnr"
+    ]
+    # f against m is m against f
+    codes = [row["verdict"] for row in rows if (row["grouping"], row["group"]) != ("gender", "m")]
+    n_different = sum(code in {"worse", "better"} for code in codes)
+    words = certainty(audit)
+    assert words["How sure"].startswith(f"{n_different} of {len(codes)} comparisons shows a stat")
+    assert words["Not known"].startswith(
+        f"{codes.count('inconclusive')} of {len(codes)} comparisons are inconclusive: a difference "
+        "is neither shown nor ruled out"
+    )
+    assert 0 < n_different < len(codes)
+
+
+def test_the_smallest_groups_without_an_answer_have_their_sizes(audit):
+    rows = audit.groups.subset(operating_point="fpr=0.01", metric="fnr").rows()
+    sizes = {row["group"]: row["speakers"] for row in rows if row["grouping"] != "all"}
+    named = re.findall(r"(\S+) \((\d+) speakers\)", certainty(audit)["Not known"])
+    assert len(named) == 2
+    assert [int(size) for _, size in named] == sorted(sizes.values())[:2]
+    for group, size in named:
+        assert sizes[group] == int(size)
+
+
+def test_of_groups_of_one_size_the_size_is_said_once(audited):
+    words = certainty(audited(by="nation", operating_points="fpr=0.02"))["Not known"]
+    assert "Smallest groups: India and Norway (8 speakers each)" in words
+    assert words.startswith("All 6 comparisons are inconclusive")
+
+
+def test_a_comparison_that_was_not_named_is_confirmed_on_a_condition_only(audit):
+    words = certainty(audit)["How sure"]
+    assert f"No main comparison was named, so verdicts by gender are confirmed {CONFIRMED}" in words
+    assert EXPLORATORY in words
+
+
+@pytest.mark.slow
+def test_a_comparison_that_was_named_is_confirmed_on_the_same_condition(audited):
+    options = {"by": ["gender", "nation"], "operating_points": ["fpr=0.01", "eer"]}
+    words = certainty(audited(**options, primary="nation@fpr=0.01"))["How sure"]
+    assert "The main comparison, by nation, was named for this audit" in words
+    assert CONFIRMED in words
+    assert EXPLORATORY in words
+
+
+@pytest.mark.slow
+def test_without_a_threshold_for_the_main_comparison_nothing_is_confirmed(audited):
+    points = ["fpr=0.0001", "eer"]
+    audit = audited(by="gender", operating_points=points, primary="gender@fpr=0.0001")
+    words = certainty(audit)["How sure"]
+    assert "All findings are exploratory, as the main comparison has no threshold" in words
+    assert "confirmed" not in words
+
+
+def test_where_no_difference_is_shown_none_is_claimed(audited):
+    words = certainty(audited(by="nation", operating_points="fpr=0.02"))["How sure"]
+    assert words.startswith("No statistically significant difference is shown in 6 comparisons")
+
+
+@pytest.mark.parametrize("case", ["no intervals", "one group"])
+def test_without_verdicts_nothing_is_shown_or_ruled_out(material, case):
+    trials, speakers = material
+    if case == "one group":
+        speakers = {**speakers, "gender": ["f"] * 24}
+    options = {"by": "gender", "operating_points": "fpr=0.01", "replicates": 50}
+    words = certainty(pv.audit(trials, speakers, intervals=case == "one group", **options))
+    assert words["How sure"].startswith(
+        "No comparison of groups has a verdict, so a difference is neither shown nor ruled out"
+    )
+    assert "Not known" not in words
+    assert "Weakened by" in words
+
+
+def test_what_was_not_recorded_is_not_said_of_old_audits(tmp_path):
+    zipfile.ZipFile(OLD).extractall(tmp_path)
+    audit = pv.load(tmp_path)
+    words = certainty(audit)["How sure"]
+    assert "exploratory" not in words
+    assert "confirmed" not in words
+    assert 'href="#confidence"' not in html_report(audit)
+
+
+def test_what_weakens_a_difference_is_said_in_words(audit):
+    words = certainty(audit)["Weakened by"]
+    assert "false accept rates of groups may not be comparable, as their trials differ" in words
+    shorts = [caveat.short for caveat in overview(audit).caveats]
+    assert words.startswith(shorts[0])
+    assert words.count(";") == 1
+
+
+def test_groups_without_trials_are_not_known_rather_than_a_weakness(material):
+    trials, speakers = material
+    more = {name: [*column] for name, column in speakers.items()}
+    more["id"] += ["absent"]
+    more["gender"] += ["x"]
+    more["nation"] += ["USA"]
+    words = certainty(
+        pv.audit(trials, speakers=more, by="gender", operating_points="fpr=0.01", replicates=50)
+    )
+    assert words["Not known"].endswith("1 group has no trials (1 speaker)")
+    assert "no trials" not in words["Weakened by"]
+
+
+def test_equivalence_is_said_with_its_margin():
+    ids = [f"s{i:03}" for i in range(400)]
+    sides = [
+        (f"{name}/{k}", f"{name if is_target else ids[(i + 2 * k + 2) % 400]}/t{k}", is_target)
+        for i, name in enumerate(ids)
+        for k in range(40)
+        for is_target in (1, 0)
+    ]
+    enrol, test, label = zip(*sides, strict=True)
+    scores = np.random.default_rng(1).normal(1.5 * np.array(label)).tolist()
+    trials = {"enrol": enrol, "test": test, "label": label, "score": scores}
+    people = {"id": ids, "sex": ["F", "M"] * 200}
+    audit = pv.audit(trials, people, by="sex", replicates=50, operating_points="eer")
+    words = certainty(audit)
+    assert (
+        "2 of 2 comparisons show equivalence: with 98 % confidence, any difference is smaller "
+        "than a factor of 1.25"
+    ) in words["How sure"]
+    assert words["Not known"] == "No comparison is inconclusive"
+
+
+def test_abbreviations_are_explained_below_the_headline(audit):
+    keys = first_screen(audit, overview(audit))["keys"]
+    assert keys[0] == "f: female, m: male"
+    assert keys[1] == "[ ]: plausible range (95 % confidence interval)"
+
+
+@pytest.mark.slow
+def test_systems_are_named_as_such_until_they_are_many(material):
+    trials, speakers = material
+    options = {"by": "gender", "operating_points": "fpr=0.01", "replicates": 50}
+    for names, words in ((["V2", "L"], "V2, L: systems"), (list("abcd"), None)):
+        audit = pv.audit(dict.fromkeys(names, trials), speakers=speakers, **options)
+        keys = first_screen(audit, overview(audit))["keys"]
+        assert [key for key in keys if key.endswith(": systems")] == ([words] if words else [])
+
+
+def test_the_band_is_named_at_the_figure(audit, audited):
+    caption = first_screen(audit, overview(audit))["caption"]
+    assert "Grey band: negligible (equivalence margin, factor 1.25)" in caption
+    without = audited(by="gender", operating_points="fpr=0.01", intervals=False)
+    caption = first_screen(without, overview(without))["caption"]
+    assert not [words for words in caption if "band" in words]
+
+
+def test_links_below_the_headline_lead_somewhere(audit):
+    page = html_report(audit)
+    block = page.partition('<dl class="certainty">')[2].partition("</dl>")[0]
+    anchors = re.findall(r'href="#(\w+)"', block)
+    assert anchors == ["confidence", "limitations"]
+    for anchor in anchors:
+        assert page.count(f'id="{anchor}"') == 1
+
+
+def test_every_finding_is_on_the_page_once(audit):
+    screen = first_screen(audit, overview(audit))
+    audit_overview = overview(audit)
+    shown = [*screen["further_findings"], *screen["secondary_findings"]]
+    assert sorted(map(plain_text, shown)) == sorted(
+        map(plain_text, audit_overview.further_findings)
+    )
+    assert audit_overview.secondary_findings
