@@ -177,7 +177,10 @@ def test_the_counts_below_the_headline_are_those_of_the_bar(opened, h_page):
         tally = " ".join(page.locator("#answer .tally").inner_text().split())
     pattern = r"(\d+) comparisons: ▲ (\d+) worse ▼ (\d+) better = \d+ equivalent \? (\d+) inconcl"
     total, worse, better, inconclusive = map(int, re.search(pattern, tally).groups())
-    assert f"{worse + better} of {total} comparisons show a statistically significant" in words
+    assert (
+        f"In {worse + better} of {total} comparisons, a group is shown to be worse or better"
+        in words
+    )
     assert f"{inconclusive} of {total} comparisons are inconclusive" in words
 
 

@@ -38,7 +38,9 @@ def test_the_counts_are_those_of_the_verdicts(audit):
     codes = [row["verdict"] for row in rows if (row["grouping"], row["group"]) != ("gender", "m")]
     n_different = sum(code in {"worse", "better"} for code in codes)
     words = certainty(audit)
-    assert words["How sure"].startswith(f"{n_different} of {len(codes)} comparisons shows a stat")
+    assert words["How sure"].startswith(
+        f"In {n_different} of {len(codes)} comparisons, a group is shown to be worse or better"
+    )
     assert words["Not known"].startswith(
         f"{codes.count('inconclusive')} of {len(codes)} comparisons are inconclusive: a difference "
         "is neither shown nor ruled out"
@@ -88,7 +90,7 @@ def test_without_a_threshold_for_the_main_comparison_nothing_is_confirmed(audite
 
 def test_where_no_difference_is_shown_none_is_claimed(audited):
     words = certainty(audited(by="nation", operating_points="fpr=0.02"))["How sure"]
-    assert words.startswith("No statistically significant difference is shown in 6 comparisons")
+    assert words.startswith("In 6 comparisons, no group is shown to be worse or better")
 
 
 @pytest.mark.parametrize("case", ["no intervals", "one group"])

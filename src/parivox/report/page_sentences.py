@@ -43,12 +43,12 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         "error rates are observed values"
     ),
     "differences_shown": SentenceTemplate(
-        "{different} of {comparisons} {verb} a statistically significant difference (adjusted "
+        "in {different} of {comparisons}, a group is shown to be worse or better (adjusted "
         "p-values)",
-        {"different": 10, "comparisons": "76 comparisons", "verb": "show"},
+        {"different": 10, "comparisons": "76 comparisons"},
     ),
     "no_difference_shown": SentenceTemplate(
-        "no statistically significant difference is shown in {comparisons} (adjusted p-values)",
+        "in {comparisons}, no group is shown to be worse or better (adjusted p-values)",
         {"comparisons": "76 comparisons"},
     ),
     "equivalent_comparisons": SentenceTemplate(

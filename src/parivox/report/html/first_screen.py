@@ -188,7 +188,6 @@ def _shown_differences(audit: Audit, audit_overview: Overview) -> str:
             "differences_shown",
             different=n_different,
             comparisons=n_comparisons,
-            verb=_show_verb(n_different),
         )
     else:
         words = sentence_text("no_difference_shown", comparisons=n_comparisons)
@@ -197,16 +196,11 @@ def _shown_differences(audit: Audit, audit_overview: Overview) -> str:
             "equivalent_comparisons",
             equivalent=n_equivalent,
             comparisons=n_comparisons,
-            verb=_show_verb(n_equivalent),
+            verb="shows" if n_equivalent == 1 else "show",
             margin=audit.record["options"]["margin"],
             equivalence_confidence=100 * EQUIVALENCE_CONFIDENCE,
         )
     return words
-
-
-def _show_verb(n_comparisons: int) -> str:
-    """Return the verb of what so many comparisons show."""
-    return "shows" if n_comparisons == 1 else "show"
 
 
 def _analysis_status(audit: Audit) -> Iterator[str]:
