@@ -11,9 +11,10 @@ import parivox as pv
 from parivox.report.html import html_report
 from parivox.report.html.first_screen import first_screen
 from parivox.report.overview import overview, plain_text
+from parivox.report.words import p_value
 
 OLD = Path(__file__).parents[1] / "old_audits" / "0.1.0-plain.zip"
-CONFIRMED = "only if this comparison was chosen before anyone saw the data"
+CONFIRMED = "only if this comparison was planned before anyone saw the data"
 EXPLORATORY = "All other findings are exploratory (some may be due to chance)"
 
 
@@ -28,14 +29,48 @@ def audit(audited):
     return audited(by=["gender", "gender+nation"], operating_points=["fpr=0.01"])
 
 
-def test_the_counts_are_those_of_the_verdicts(audit):
-    rows = [
+def verdict_rows(audit, **filters):
+    """Verdicts on groups at the first point, f against m once."""
+    rows = audit.verdicts.subset(operating_point="fpr=0.01", **filters).rows()
+    return [
         row
-        for row in audit.verdicts.subset(operating_point="fpr=0.01").rows()
-        if row["group"] and row["metric"] != "fpr+fnr"
+        for row in rows
+        if row["group"]
+        and row["metric"] != "fpr+fnr"
+        and (row["grouping"], row["group"]) != ("gender", "m")
     ]
-    # f against m is m against f
-    codes = [row["verdict"] for row in rows if (row["grouping"], row["group"]) != ("gender", "m")]
+
+
+def test_the_headline_comes_first_with_the_largest_p_behind_it(audit):
+    (row,) = [row for row in verdict_rows(audit, grouping="gender") if row["verdict"] == "worse"]
+    assert plain_text(overview(audit).headline).startswith(
+        "False rejects are more frequent among f"
+    )
+    assert (row["metric"], row["group"]) == ("fnr", "f")
+    assert certainty(audit)["How sure"].startswith(
+        f"The headline difference is shown (adjusted {p_value(row['p_holm'])}: rare if error rates "
+        "were equal). "
+    )
+
+
+def test_of_several_systems_the_largest_p_is_stated(audit, material):
+    trials, speakers = material
+    n_trials = len(trials["score"])
+    noise = np.random.default_rng(2).normal(0, 0.4, n_trials)
+    noisy = {**trials, "score": (np.asarray(trials["score"]) + noise).tolist()}
+    options = {"by": "gender", "operating_points": "fpr=0.01", "replicates": 50}
+    both = pv.audit({"a": trials, "b": noisy}, speakers, **options)
+    comparisons = overview(both).headline_comparisons
+    rows = [row for row in verdict_rows(both, metric="fnr") if row["verdict"] == "worse"]
+    assert len(rows) == len(comparisons) == 2
+    largest = max(row["p_holm"] for row in rows)
+    assert f"(adjusted {p_value(largest, is_largest=True)}: " in certainty(both)["How sure"]
+
+
+def test_the_counts_are_those_of_the_verdicts(audited):
+    # no difference by the first grouping, which the headline is about
+    audit = audited(by=["nation", "gender"], operating_points=["fpr=0.01"])
+    codes = [row["verdict"] for row in verdict_rows(audit)]
     n_different = sum(code in {"worse", "better"} for code in codes)
     words = certainty(audit)
     assert words["How sure"].startswith(
@@ -66,7 +101,9 @@ def test_of_groups_of_one_size_the_size_is_said_once(audited):
 
 def test_a_comparison_that_was_not_named_is_confirmed_on_a_condition_only(audit):
     words = certainty(audit)["How sure"]
-    assert f"No main comparison was named, so verdicts by gender are confirmed {CONFIRMED}" in words
+    assert (
+        f"Findings by gender are confirmed {CONFIRMED}, which this audit does not record" in words
+    )
     assert EXPLORATORY in words
 
 
@@ -74,8 +111,10 @@ def test_a_comparison_that_was_not_named_is_confirmed_on_a_condition_only(audit)
 def test_a_comparison_that_was_named_is_confirmed_on_the_same_condition(audited):
     options = {"by": ["gender", "nation"], "operating_points": ["fpr=0.01", "eer"]}
     words = certainty(audited(**options, primary="nation@fpr=0.01"))["How sure"]
-    assert "The main comparison, by nation, was named for this audit" in words
-    assert CONFIRMED in words
+    assert (
+        "The main comparison, by nation, was named for this audit: its findings are confirmed only "
+        "if it was named before anyone saw the data"
+    ) in words
     assert EXPLORATORY in words
 
 
@@ -118,7 +157,10 @@ def test_what_was_not_recorded_is_not_said_of_old_audits(tmp_path):
 
 def test_what_weakens_a_difference_is_said_in_words(audit):
     words = certainty(audit)["Weakened by"]
-    assert "false accept rates of groups may not be comparable, as their trials differ" in words
+    assert (
+        "groups may have easier or harder trials than others, which alone can cause different "
+        "false accept rates"
+    ) in words
     shorts = [caveat.short for caveat in overview(audit).caveats]
     assert words.startswith(shorts[0])
     assert words.count(";") == 1
@@ -162,6 +204,7 @@ def test_abbreviations_are_explained_below_the_headline(audit):
     keys = first_screen(audit, overview(audit))["keys"]
     assert keys[0] == "f: female, m: male"
     assert keys[1] == "[ ]: plausible range (95 % confidence interval)"
+    assert keys[-1] == "trial: two recordings compared"
 
 
 @pytest.mark.slow
@@ -176,7 +219,8 @@ def test_systems_are_named_as_such_until_they_are_many(material):
 
 def test_the_band_is_named_at_the_figure(audit, audited):
     caption = first_screen(audit, overview(audit))["caption"]
-    assert "Grey band: negligible (equivalence margin, factor 1.25)" in caption
+    assert "Grey band: negligible (equivalence margin 1.25)" in caption
+    assert "Lines: unadjusted intervals; p: adjusted" in caption
     without = audited(by="gender", operating_points="fpr=0.01", intervals=False)
     caption = first_screen(without, overview(without))["caption"]
     assert not [words for words in caption if "band" in words]

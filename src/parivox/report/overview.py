@@ -253,6 +253,8 @@ class Overview(NamedTuple):
     further_findings: list[Sentence]
     secondary_findings: list[Sentence]
     """Those further findings that name no group of the first grouping."""
+    headline_comparisons: list[GroupComparison]
+    """Comparisons that the headline states as different; none if it states something else."""
     pooled_rates: list[PooledRates]
     verdict_counts: dict[str, int]
     """How many comparisons came to each verdict; none where nothing was judged."""
@@ -329,6 +331,7 @@ def overview(audit: Audit) -> Overview:
             (caveat.sentence for caveat in missing_scores(audit)), _limit_findings(audit)
         )
     ]
+    headline_comparisons = [] if sentences else _headline_comparisons(audit, groups)
     sentences += _findings(audit, groups)
     secondary_findings = list(
         _secondary_findings(audit, groups, "exploratory, " if confidence_note else "")
@@ -345,6 +348,7 @@ def overview(audit: Audit) -> Overview:
         headline=headline,
         further_findings=further_findings,
         secondary_findings=secondary_findings,
+        headline_comparisons=headline_comparisons,
         pooled_rates=pooled_rates,
         verdict_counts={code: n_of_verdict[code] for code in VERDICTS} if comparisons else {},
         comparisons_text=_comparisons_text(audit, groups, len(comparisons)),
@@ -705,6 +709,23 @@ def _grouping_sentences(
             Phrase(sentence_text("only_one_group", by_grouping=by_grouping, group=groups[0].group))
         ]
         return
+    sentences = [
+        _frequency_sentence(
+            metric, worse, better, _sentence_condition(audit, metric), has_figures=has_figures
+        )
+        for metric, (worse, better) in _differing_groups(audit, groups).items()
+    ]
+    if len(groups) == _PAIR_SIZE:
+        sentences = [_with_other_group(sentence, groups) for sentence in sentences]
+    if has_joint_tests:
+        sentences += ([Phrase(words)] for words in _joint_differences(audit, groups, by_grouping))
+    yield from sentences or [[Phrase(_equivalent_sentence(audit, groups, by_grouping))]]
+
+
+def _differing_groups(
+    audit: Audit, groups: Sequence[GroupResult]
+) -> dict[str, tuple[list[GroupComparisons], list[GroupComparisons]]]:
+    """Return the worse and the better groups by error type, the largest ratio first."""
     worse, better = (
         {metric: _groups_with_verdict(groups, metric, code) for metric in error_types(audit)}
         for code in _DIFFERENT_VERDICTS
@@ -713,21 +734,17 @@ def _grouping_sentences(
     differing.sort(
         key=lambda metric: (-_largest_distance(worse[metric]), -_largest_distance(better[metric]))
     )
-    sentences = [
-        _frequency_sentence(
-            metric,
-            worse[metric],
-            better[metric],
-            _sentence_condition(audit, metric),
-            has_figures=has_figures,
-        )
-        for metric in differing
-    ]
-    if len(groups) == _PAIR_SIZE:
-        sentences = [_with_other_group(sentence, groups) for sentence in sentences]
-    if has_joint_tests:
-        sentences += ([Phrase(words)] for words in _joint_differences(audit, groups, by_grouping))
-    yield from sentences or [[Phrase(_equivalent_sentence(audit, groups, by_grouping))]]
+    return {metric: (worse[metric], better[metric]) for metric in differing}
+
+
+def _headline_comparisons(audit: Audit, groups: Sequence[GroupResult]) -> list[GroupComparison]:
+    """Return what `_findings` first states as different; empty if nothing is."""
+    if not groups or not _are_judged(audit, groups):
+        return []
+    _, first_groups = _groups_by_grouping(groups)[0]
+    for worse, better in _differing_groups(audit, first_groups).values():
+        return [comparison for _, comparisons in [*worse, *better] for comparison in comparisons]
+    return []
 
 
 def _sentence_condition(audit: Audit, metric: str) -> str:

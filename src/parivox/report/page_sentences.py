@@ -33,7 +33,7 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         {"selection": "The groups with most speakers", "reference": "all other groups combined"},
     ),
     "false_accepts_put_others_at_risk": SentenceTemplate(
-        "False accepts put the enrolled speaker at risk, not the impostor"
+        "False accepts put the genuine speaker at risk, not the impostor"
     ),
     "range_in_brackets": SentenceTemplate(
         "[ ]: plausible range ({confidence:g} % confidence interval)", {"confidence": 95.0}
@@ -62,18 +62,22 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
             "margin": 1.25,
         },
     ),
+    "headline_difference_shown": SentenceTemplate(
+        "the headline difference is shown (adjusted {p}: rare if error rates were equal)",
+        {"p": "p < 0.001"},
+    ),
     "named_comparison_confirmed": SentenceTemplate(
-        "The main comparison, by {primary}, was named for this audit: its verdicts are "
-        "confirmed only if this comparison was chosen before anyone saw the data",
+        "the main comparison, by {primary}, was named for this audit: its findings are confirmed "
+        "only if it was named before anyone saw the data",
         {"primary": "gender"},
     ),
     "unnamed_comparison_confirmed": SentenceTemplate(
-        "No main comparison was named, so verdicts by {primary} are confirmed only if this "
-        "comparison was chosen before anyone saw the data",
+        "findings by {primary} are confirmed only if this comparison was planned before anyone "
+        "saw the data, which this audit does not record",
         {"primary": "gender"},
     ),
     "other_findings_exploratory": SentenceTemplate(
-        "All other findings are exploratory (some may be due to chance): confirm them on new "
+        "all other findings are exploratory (some may be due to chance): confirm them on new "
         "speakers"
     ),
     "nothing_confirmed": SentenceTemplate(
@@ -85,13 +89,17 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "no_comparison_inconclusive": SentenceTemplate("no comparison is inconclusive"),
     "trials_of_groups_unlike": SentenceTemplate(
-        "{rates} of groups may not be comparable, as their trials differ",
+        "groups may have easier or harder trials than others, which alone can cause different "
+        "{rates}",
         {"rates": "error rates"},
     ),
     "band_in_short": SentenceTemplate(
-        "Grey band: negligible (equivalence margin, factor {margin:g})",
+        "Grey band: negligible (equivalence margin {margin:g})",
         {"margin": 1.25},
     ),
+    "adjusted_in_short": SentenceTemplate("Lines: unadjusted intervals; p: adjusted"),
+    "trial_in_short": SentenceTemplate("trial: two recordings compared"),
+    "rate_is_set": SentenceTemplate("preset"),
     "observed_rates_only": SentenceTemplate(
         "observed rates, errors/trials below; without intervals there are no verdicts"
     ),
@@ -113,7 +121,7 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         "comparisons"
     ),
     "comparison_seen_elsewhere": SentenceTemplate(
-        "“see” names the worse group, whose row shows the verdict of the same comparison"
+        "“mirrors” names the worse group, whose row shows the verdict of the same comparison"
     ),
     "ratio_of_rates": SentenceTemplate(
         "ratio: error rate divided by the rate of {reference}",

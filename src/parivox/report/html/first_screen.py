@@ -21,7 +21,7 @@ from parivox.report.audit_queries import (
 )
 from parivox.report.catalogue import sentence_text
 from parivox.report.identification import gallery_text, is_identification, unit_text
-from parivox.report.overview import SET_BY_THRESHOLD, Phrase
+from parivox.report.overview import Phrase
 from parivox.report.ratio_strips import HIGHEST, LOWEST, SHAPES, SIGNS, TICKS, axis_position
 from parivox.report.sheets.supplementary import limits
 from parivox.report.words import (
@@ -110,7 +110,7 @@ def first_screen(
             if finding not in audit_overview.secondary_findings
         ],
         "notes": audit_overview.notes,
-        "set_by_threshold": SET_BY_THRESHOLD,
+        "set_by_threshold": sentence_text("rate_is_set"),
         "number_of_comparisons": count_of(
             sum(audit_overview.verdict_counts.values()), "comparison"
         ),
@@ -154,6 +154,8 @@ def _keys(audit: Audit, audit_overview: Overview) -> Iterator[str]:
         )
     if "fpr" in _events(audit, audit_overview):
         yield sentence_text("false_accepts_put_others_at_risk")
+    if not is_identification(audit):
+        yield sentence_text("trial_in_short")
 
 
 def _size(audit: Audit, audit_overview: Overview) -> list[str]:
@@ -171,28 +173,32 @@ def _certainty(
     if not audit_overview.verdict_counts:
         yield "How sure", [Phrase(capitalised(sentence_text("nothing_judged")))]
     else:
-        words = [_shown_differences(audit, audit_overview), *_analysis_status(audit)]
+        words = _how_sure(audit, audit_overview)
         yield "How sure", [Phrase(". ".join(map(capitalised, words)))]
         yield "Not known", _unknown(audit_overview, all_caveats)
     if weaknesses := _weaknesses(all_caveats):
         yield "Weakened by", [Phrase("; ".join(weaknesses[:_MAX_WEAKNESSES]))]
 
 
-def _shown_differences(audit: Audit, audit_overview: Overview) -> str:
-    """Return in how many comparisons a difference or equivalence is shown."""
-    counts = audit_overview.verdict_counts
+def _how_sure(audit: Audit, audit_overview: Overview) -> Iterator[str]:
+    """Yield whether the headline is shown and confirmed, then what all comparisons show."""
+    counts, comparisons = audit_overview.verdict_counts, audit_overview.headline_comparisons
     n_different, n_equivalent = counts["worse"] + counts["better"], counts["equivalent"]
     n_comparisons = count_of(sum(counts.values()), "comparison")
-    if n_different:
-        words = sentence_text(
-            "differences_shown",
-            different=n_different,
-            comparisons=n_comparisons,
+    if comparisons:
+        largest_p = max((each.p for each in comparisons if each.p is not None), default=None)
+        yield sentence_text(
+            "headline_difference_shown", p=p_value(largest_p, is_largest=len(comparisons) > 1)
         )
+    elif n_different:
+        yield sentence_text("differences_shown", different=n_different, comparisons=n_comparisons)
     else:
-        words = sentence_text("no_difference_shown", comparisons=n_comparisons)
+        yield sentence_text("no_difference_shown", comparisons=n_comparisons)
+    main_status, status_of_others = _analysis_status(audit)
+    if main_status:
+        yield main_status
     if n_equivalent:
-        words += ". " + sentence_text(
+        yield sentence_text(
             "equivalent_comparisons",
             equivalent=n_equivalent,
             comparisons=n_comparisons,
@@ -200,24 +206,27 @@ def _shown_differences(audit: Audit, audit_overview: Overview) -> str:
             margin=audit.record["options"]["margin"],
             equivalence_confidence=100 * EQUIVALENCE_CONFIDENCE,
         )
-    return words
+    if status_of_others:
+        yield status_of_others
 
 
-def _analysis_status(audit: Audit) -> Iterator[str]:
-    """Yield which verdicts count as confirmed, in plain words; nothing for old audits."""
+def _analysis_status(audit: Audit) -> tuple[str, str]:
+    """Return which findings count as confirmed, and what all others are, in plain words.
+
+    Both are empty for old audits, which do not record it.
+    """
     if not findings.confidence_statement(audit):
-        return
+        return "", ""
     # a point that all systems have on this screen needs no name
     points = {first_point_name(audit, system) for system in systems(audit)}
     primary = findings.primary_question_text(audit, points.pop() if len(points) == 1 else None)
     if not primary:
-        yield sentence_text("nothing_confirmed")
-        return
+        return sentence_text("nothing_confirmed"), ""
     if audit.record["options"]["primary"]:
-        yield sentence_text("named_comparison_confirmed", primary=primary)
+        main_status = sentence_text("named_comparison_confirmed", primary=primary)
     else:
-        yield sentence_text("unnamed_comparison_confirmed", primary=primary)
-    yield sentence_text("other_findings_exploratory")
+        main_status = sentence_text("unnamed_comparison_confirmed", primary=primary)
+    return main_status, sentence_text("other_findings_exploratory")
 
 
 def _unknown(audit_overview: Overview, all_caveats: Sequence[Caveat]) -> Sentence:
@@ -293,6 +302,7 @@ def _figure_key(audit: Audit, audit_overview: Overview) -> Iterator[str]:
     """Yield what the lines and the band of the figure are, in a few words."""
     if audit_overview.verdict_counts:
         yield sentence_text("band_in_short", margin=audit.record["options"]["margin"])
+        yield sentence_text("adjusted_in_short")
 
 
 def _legend(
@@ -455,7 +465,7 @@ def _drawn_comparison(audit: Audit, comparison: GroupComparison) -> dict[str, An
 def _note_text(comparison: GroupComparison) -> str:
     """Return what stands before a ratio: the group that is worse instead, or a p-value."""
     if comparison.worse_group:
-        return f"see {comparison.worse_group}"
+        return f"mirrors {comparison.worse_group}"
     return p_value(comparison.p) if comparison.fails_only_after_holm else ""
 
 
