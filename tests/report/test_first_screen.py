@@ -15,7 +15,7 @@ from parivox.report.words import p_value
 
 OLD = Path(__file__).parents[1] / "old_audits" / "0.1.0-plain.zip"
 CONFIRMED = "only if this comparison was planned before anyone saw the data"
-EXPLORATORY = "All other findings are exploratory (some may be due to chance)"
+EXPLORATORY = "Other findings are exploratory (may be due to chance)"
 
 
 def certainty(audit, extra_caveats=()):
@@ -47,10 +47,20 @@ def test_the_headline_comes_first_with_the_largest_p_behind_it(audit):
         "False rejects are more frequent among f"
     )
     assert (row["metric"], row["group"]) == ("fnr", "f")
+    evidence = "Strong evidence" if row["p_holm"] < 0.01 else "Evidence"
     assert certainty(audit)["How sure"].startswith(
-        f"The headline difference is shown (adjusted {p_value(row['p_holm'])}: rare if error rates "
-        "were equal). "
+        f"{evidence} (adjusted {p_value(row['p_holm'])}), but not confirmed: it is not "
+        "recorded whether a comparison by gender was planned before anyone saw the data. "
     )
+
+
+@pytest.mark.parametrize(("p", "words"), [(0.0099, "Strong evidence"), (0.0101, "Evidence")])
+def test_evidence_is_strong_by_its_adjusted_p(audit, p, words):
+    audit_overview = overview(audit)
+    comparisons = [each._replace(p=p) for each in audit_overview.headline_comparisons]
+    screen = first_screen(audit, audit_overview._replace(headline_comparisons=comparisons))
+    (_, sentence), *_ = screen["certainty"]
+    assert plain_text(sentence).startswith(f"{words} (adjusted p = {p:.2g})")
 
 
 def test_of_several_systems_the_largest_p_is_stated(audit, material):
@@ -64,7 +74,7 @@ def test_of_several_systems_the_largest_p_is_stated(audit, material):
     rows = [row for row in verdict_rows(both, metric="fnr") if row["verdict"] == "worse"]
     assert len(rows) == len(comparisons) == 2
     largest = max(row["p_holm"] for row in rows)
-    assert f"(adjusted {p_value(largest, is_largest=True)}: " in certainty(both)["How sure"]
+    assert f"(adjusted {p_value(largest, is_largest=True)})" in certainty(both)["How sure"]
 
 
 def test_the_counts_are_those_of_the_verdicts(audited):
@@ -99,16 +109,15 @@ def test_of_groups_of_one_size_the_size_is_said_once(audited):
     assert words.startswith("All 6 comparisons are inconclusive")
 
 
-def test_a_comparison_that_was_not_named_is_confirmed_on_a_condition_only(audit):
-    words = certainty(audit)["How sure"]
-    assert (
-        f"Findings by gender are confirmed {CONFIRMED}, which this audit does not record" in words
-    )
+def test_a_comparison_that_was_not_named_is_not_confirmed(audited):
+    by_nation = audited(by=["nation", "gender"], operating_points=["fpr=0.01"])
+    words = certainty(by_nation)["How sure"]
+    assert f"Findings by nation are confirmed {CONFIRMED}, which this audit does not" in words
     assert EXPLORATORY in words
 
 
 @pytest.mark.slow
-def test_a_comparison_that_was_named_is_confirmed_on_the_same_condition(audited):
+def test_a_comparison_that_was_named_is_confirmed_on_a_condition(audited):
     options = {"by": ["gender", "nation"], "operating_points": ["fpr=0.01", "eer"]}
     words = certainty(audited(**options, primary="nation@fpr=0.01"))["How sure"]
     assert (
@@ -116,6 +125,11 @@ def test_a_comparison_that_was_named_is_confirmed_on_the_same_condition(audited)
         "if it was named before anyone saw the data"
     ) in words
     assert EXPLORATORY in words
+    words = certainty(audited(**options, primary="gender@fpr=0.01"))["How sure"]
+    assert (
+        "and confirmed if the main comparison, by gender, was named before anyone saw the data, "
+        "which Parivox cannot check. Other"
+    ) in words
 
 
 @pytest.mark.slow
@@ -175,7 +189,7 @@ def test_groups_without_trials_are_not_known_rather_than_a_weakness(material):
     words = certainty(
         pv.audit(trials, speakers=more, by="gender", operating_points="fpr=0.01", replicates=50)
     )
-    assert words["Not known"].endswith("1 group has no trials (1 speaker)")
+    assert words["Not known"].endswith("1 more group (1 speaker) has no trials")
     assert "no trials" not in words["Weakened by"]
 
 
@@ -202,9 +216,12 @@ def test_equivalence_is_said_with_its_margin():
 
 def test_abbreviations_are_explained_below_the_headline(audit):
     keys = first_screen(audit, overview(audit))["keys"]
-    assert keys[0] == "f: female, m: male"
-    assert keys[1] == "[ ]: plausible range (95 % confidence interval)"
-    assert keys[-1] == "trial: two recordings compared"
+    assert keys == [
+        "False accepts put the genuine speaker at risk, not the impostor",
+        "f: female, m: male",
+        "[\N{NO-BREAK SPACE}]: plausible range (95 % confidence interval)",
+        "trial: two recordings compared",
+    ]
 
 
 @pytest.mark.slow
@@ -220,7 +237,7 @@ def test_systems_are_named_as_such_until_they_are_many(material):
 def test_the_band_is_named_at_the_figure(audit, audited):
     caption = first_screen(audit, overview(audit))["caption"]
     assert "Grey band: negligible (equivalence margin 1.25)" in caption
-    assert "Lines: unadjusted intervals; p: adjusted" in caption
+    assert "Intervals are unadjusted, p is adjusted" in caption
     without = audited(by="gender", operating_points="fpr=0.01", intervals=False)
     caption = first_screen(without, overview(without))["caption"]
     assert not [words for words in caption if "band" in words]

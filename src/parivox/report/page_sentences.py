@@ -36,7 +36,8 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         "False accepts put the genuine speaker at risk, not the impostor"
     ),
     "range_in_brackets": SentenceTemplate(
-        "[ ]: plausible range ({confidence:g} % confidence interval)", {"confidence": 95.0}
+        "[ ]: plausible range ({confidence:g} % confidence interval)",
+        {"confidence": 95.0},
     ),
     "nothing_judged": SentenceTemplate(
         "no comparison of groups has a verdict, so a difference is neither shown nor ruled out; "
@@ -62,9 +63,19 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
             "margin": 1.25,
         },
     ),
-    "headline_difference_shown": SentenceTemplate(
-        "the headline difference is shown (adjusted {p}: rare if error rates were equal)",
-        {"p": "p < 0.001"},
+    "named_headline": SentenceTemplate(
+        "{evidence} (adjusted {p}), and confirmed if the main comparison, by "
+        "{primary}, was named before anyone saw the data, which Parivox cannot check",
+        {"evidence": "strong evidence", "p": "p < 0.001", "primary": "gender"},
+    ),
+    "unnamed_headline": SentenceTemplate(
+        "{evidence} (adjusted {p}), but not confirmed: it is not recorded whether a "
+        "comparison by {primary} was planned before anyone saw the data",
+        {"evidence": "strong evidence", "p": "p < 0.001", "primary": "gender"},
+    ),
+    "headline_of_unknown_status": SentenceTemplate(
+        "{evidence} (adjusted {p})",
+        {"evidence": "strong evidence", "p": "p < 0.001"},
     ),
     "named_comparison_confirmed": SentenceTemplate(
         "the main comparison, by {primary}, was named for this audit: its findings are confirmed "
@@ -77,8 +88,7 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         {"primary": "gender"},
     ),
     "other_findings_exploratory": SentenceTemplate(
-        "all other findings are exploratory (some may be due to chance): confirm them on new "
-        "speakers"
+        "other findings are exploratory (may be due to chance)"
     ),
     "nothing_confirmed": SentenceTemplate(
         "All findings are exploratory, as the main comparison has no threshold: some may be due "
@@ -86,6 +96,10 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "inconclusive_comparisons": SentenceTemplate(
         _inconclusive_comparisons, {"inconclusive": 66, "comparisons": 76}
+    ),
+    "groups_without_comparison": SentenceTemplate(
+        "{groups} ({speakers}) {verb} no trials",
+        {"groups": "38 more groups", "speakers": "61 speakers", "verb": "have"},
     ),
     "no_comparison_inconclusive": SentenceTemplate("no comparison is inconclusive"),
     "trials_of_groups_unlike": SentenceTemplate(
@@ -97,7 +111,7 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         "Grey band: negligible (equivalence margin {margin:g})",
         {"margin": 1.25},
     ),
-    "adjusted_in_short": SentenceTemplate("Lines: unadjusted intervals; p: adjusted"),
+    "adjusted_in_short": SentenceTemplate("Intervals are unadjusted, p is adjusted"),
     "trial_in_short": SentenceTemplate("trial: two recordings compared"),
     "rate_is_set": SentenceTemplate("preset"),
     "observed_rates_only": SentenceTemplate(

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import stdtr, stdtrit
 
-import parivox.auditing.run as running
 from parivox import Counts, auc, eer
+from parivox.auditing import draws as draws_module
 from parivox.auditing.draws import draw_speakers
 from parivox.core.intervals import limits
 
@@ -60,7 +60,7 @@ def drawn(alike):
     options = {"replicates": REPLICATES, "seed": SEED, "operating_points": ["eer", "min-cdet"]}
     options["reference"] = ["others", "pooled", "macro", "geomean", "best"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(running, "draw_speakers", record_draws)
+        patch.setattr(draws_module, "draw_speakers", record_draws)
         again = alike.audit(**options)
         fixed = alike.audit(**options, fixed_threshold=True)
     weights = [

@@ -36,7 +36,7 @@ def test_nothing_is_said_where_it_was_asked_otherwise(alike, options):
 
 
 def test_without_draws_the_threshold_is_said_to_be_taken_as_it_is(alike, monkeypatch):
-    monkeypatch.setattr("parivox.auditing.run.MAX_DRAWN_SPEAKERS", 1)
+    monkeypatch.setattr("parivox.auditing.draws.MAX_DRAWN_SPEAKERS", 1)
     moved = notes(alike.audit(operating_points=POINTS))
     assert moved == {key: {STAYS if key in MOVING else ""} for key in moved}
 

@@ -5,8 +5,8 @@ import pytest
 from scipy.special import stdtr, stdtrit
 
 import parivox as pv
-import parivox.auditing.run as running
 from parivox import Counts, eer
+from parivox.auditing import draws as draws_module
 from parivox.auditing.draws import draw_speakers
 
 RULES = ("both", "enrol", "test", "either")
@@ -27,7 +27,7 @@ def drawn(bank):
         return weighting["draws"]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(running, "draw_speakers", record_draws)
+        patch.setattr(draws_module, "draw_speakers", record_draws)
         audit = pv.audit(
             bank.table(bank.scored, "device", "decision"),
             speakers=bank.customers,

@@ -65,6 +65,8 @@ _PAIR_SIZE = 2
 """Of two groups, the smaller one is named, as two that are the smallest say nothing."""
 _STATED_AS_UNKNOWN = "groups_without_trials"
 """The limitation that is stated among what is not known."""
+_MAX_STRONG_P = 0.01
+"""Adjusted p below which evidence is called strong."""
 _MAX_WEAKNESSES = 2
 """Limitations that are stated below the headline; all of them are below the figure."""
 _FALSE_ACCEPTS = {
@@ -140,6 +142,8 @@ def gender_codes(audit: Audit, grouping: str) -> list[str]:
 
 def _keys(audit: Audit, audit_overview: Overview) -> Iterator[str]:
     """Yield what a reader of the headline must know: abbreviations, systems, who is at risk."""
+    if "fpr" in _events(audit, audit_overview):
+        yield sentence_text("false_accepts_put_others_at_risk")
     for grouping in audit.record["groupings"]:
         if meanings := gender_codes(audit, grouping):
             yield ", ".join(meanings)
@@ -152,8 +156,6 @@ def _keys(audit: Audit, audit_overview: Overview) -> Iterator[str]:
             "range_in_brackets",
             confidence=100 * audit.record["options"]["confidence"],
         )
-    if "fpr" in _events(audit, audit_overview):
-        yield sentence_text("false_accepts_put_others_at_risk")
     if not is_identification(audit):
         yield sentence_text("trial_in_short")
 
@@ -181,22 +183,16 @@ def _certainty(
 
 
 def _how_sure(audit: Audit, audit_overview: Overview) -> Iterator[str]:
-    """Yield whether the headline is shown and confirmed, then what all comparisons show."""
-    counts, comparisons = audit_overview.verdict_counts, audit_overview.headline_comparisons
+    """Yield how strong the evidence for the headline is, then what all comparisons show."""
+    counts = audit_overview.verdict_counts
     n_different, n_equivalent = counts["worse"] + counts["better"], counts["equivalent"]
     n_comparisons = count_of(sum(counts.values()), "comparison")
-    if comparisons:
-        largest_p = max((each.p for each in comparisons if each.p is not None), default=None)
-        yield sentence_text(
-            "headline_difference_shown", p=p_value(largest_p, is_largest=len(comparisons) > 1)
-        )
+    if audit_overview.headline_comparisons:
+        yield _headline_evidence(audit, audit_overview.headline_comparisons)
     elif n_different:
         yield sentence_text("differences_shown", different=n_different, comparisons=n_comparisons)
     else:
         yield sentence_text("no_difference_shown", comparisons=n_comparisons)
-    main_status, status_of_others = _analysis_status(audit)
-    if main_status:
-        yield main_status
     if n_equivalent:
         yield sentence_text(
             "equivalent_comparisons",
@@ -206,27 +202,44 @@ def _how_sure(audit: Audit, audit_overview: Overview) -> Iterator[str]:
             margin=audit.record["options"]["margin"],
             equivalence_confidence=100 * EQUIVALENCE_CONFIDENCE,
         )
-    if status_of_others:
-        yield status_of_others
-
-
-def _analysis_status(audit: Audit) -> tuple[str, str]:
-    """Return which findings count as confirmed, and what all others are, in plain words.
-
-    Both are empty for old audits, which do not record it.
-    """
     if not findings.confidence_statement(audit):
-        return "", ""
-    # a point that all systems have on this screen needs no name
-    points = {first_point_name(audit, system) for system in systems(audit)}
-    primary = findings.primary_question_text(audit, points.pop() if len(points) == 1 else None)
+        return  # old audits do not record what is confirmatory
+    primary = _main_comparison(audit)
     if not primary:
-        return sentence_text("nothing_confirmed"), ""
+        yield sentence_text("nothing_confirmed")
+        return
+    if not audit_overview.headline_comparisons:
+        yield _confirmation_condition(audit, primary)
+    yield sentence_text("other_findings_exploratory")
+
+
+def _confirmation_condition(audit: Audit, primary: str) -> str:
+    """Return when findings of the main comparison count as confirmed."""
     if audit.record["options"]["primary"]:
-        main_status = sentence_text("named_comparison_confirmed", primary=primary)
-    else:
-        main_status = sentence_text("unnamed_comparison_confirmed", primary=primary)
-    return main_status, sentence_text("other_findings_exploratory")
+        return sentence_text("named_comparison_confirmed", primary=primary)
+    return sentence_text("unnamed_comparison_confirmed", primary=primary)
+
+
+def _headline_evidence(audit: Audit, comparisons: Sequence[GroupComparison]) -> str:
+    """Return how strong the evidence for the headline is, and whether it counts as confirmed."""
+    largest_p = max((each.p for each in comparisons if each.p is not None), default=None)
+    is_strong = largest_p is not None and largest_p < _MAX_STRONG_P
+    values = {
+        "evidence": "strong evidence" if is_strong else "evidence",
+        "p": p_value(largest_p, is_largest=len(comparisons) > 1),
+    }
+    primary = _main_comparison(audit)
+    if not primary or not findings.confidence_statement(audit):
+        return sentence_text("headline_of_unknown_status", **values)
+    if audit.record["options"]["primary"]:
+        return sentence_text("named_headline", primary=primary, **values)
+    return sentence_text("unnamed_headline", primary=primary, **values)
+
+
+def _main_comparison(audit: Audit) -> str:
+    """Return the main comparison; a point that all systems have on this screen needs no name."""
+    points = {first_point_name(audit, system) for system in systems(audit)}
+    return findings.primary_question_text(audit, points.pop() if len(points) == 1 else None)
 
 
 def _unknown(audit_overview: Overview, all_caveats: Sequence[Caveat]) -> Sentence:
@@ -240,11 +253,16 @@ def _unknown(audit_overview: Overview, all_caveats: Sequence[Caveat]) -> Sentenc
             comparisons=sum(counts.values()),
         )
         sentence = [Phrase(capitalised(words)), *_smallest_groups(audit_overview)]
-    sentence += (
-        Phrase(f". {capitalised(caveat.short)}")
-        for caveat in all_caveats
-        if caveat.code == _STATED_AS_UNKNOWN
-    )
+    for caveat in all_caveats:
+        if caveat.code == _STATED_AS_UNKNOWN:
+            n_groups = caveat.values["groups"]
+            words = sentence_text(
+                "groups_without_comparison",
+                groups=count_of(n_groups, "more group"),
+                speakers=count_of(caveat.values["speakers"], "speaker"),
+                verb="has" if n_groups == 1 else "have",
+            )
+            sentence.append(Phrase(f". {capitalised(words)}"))
     return sentence
 
 
