@@ -15,7 +15,7 @@ from parivox.report.words import p_value
 
 OLD = Path(__file__).parents[1] / "old_audits" / "0.1.0-plain.zip"
 CONFIRMED = "only if this comparison was planned before anyone saw the data"
-EXPLORATORY = "Other findings are exploratory (may be due to chance)"
+EXPLORATORY = "are exploratory (may be due to chance)"
 
 
 def certainty(audit, extra_caveats=()):
@@ -49,8 +49,9 @@ def test_the_headline_comes_first_with_the_largest_p_behind_it(audit):
     assert (row["metric"], row["group"]) == ("fnr", "f")
     evidence = "Strong evidence" if row["p_holm"] < 0.01 else "Evidence"
     assert certainty(audit)["How sure"].startswith(
-        f"{evidence} (adjusted {p_value(row['p_holm'])}), but not confirmed: it is not "
-        "recorded whether a comparison by gender was planned before anyone saw the data. "
+        f"{evidence} (rare by chance alone: adjusted {p_value(row['p_holm'])}), not confirmed "
+        "unless a comparison by gender was planned before anyone saw the data, which is not "
+        "recorded. Differences not by gender are exploratory (may be due to chance)"
     )
 
 
@@ -60,7 +61,23 @@ def test_evidence_is_strong_by_its_adjusted_p(audit, p, words):
     comparisons = [each._replace(p=p) for each in audit_overview.headline_comparisons]
     screen = first_screen(audit, audit_overview._replace(headline_comparisons=comparisons))
     (_, sentence), *_ = screen["certainty"]
-    assert plain_text(sentence).startswith(f"{words} (adjusted p = {p:.2g})")
+    assert plain_text(sentence).startswith(f"{words} (rare by chance alone: adjusted p = {p:.2g})")
+
+
+def test_where_a_p_is_missing_evidence_is_not_called_strong(audit):
+    audit_overview = overview(audit)
+    comparisons = [each._replace(p=None) for each in audit_overview.headline_comparisons]
+    screen = first_screen(audit, audit_overview._replace(headline_comparisons=comparisons))
+    (_, sentence), *_ = screen["certainty"]
+    assert plain_text(sentence).startswith("Evidence (from the interval, as p is undefined)")
+
+
+def test_where_a_system_of_the_headline_lacks_the_main_comparison_nothing_is_confirmed(audit):
+    audit_overview = overview(audit)
+    comparisons = [each._replace(system="x") for each in audit_overview.headline_comparisons]
+    screen = first_screen(audit, audit_overview._replace(headline_comparisons=comparisons))
+    (_, sentence), *_ = screen["certainty"]
+    assert "All findings are exploratory, as the main comparison" in plain_text(sentence)
 
 
 def test_of_several_systems_the_largest_p_is_stated(audit, material):
@@ -74,7 +91,7 @@ def test_of_several_systems_the_largest_p_is_stated(audit, material):
     rows = [row for row in verdict_rows(both, metric="fnr") if row["verdict"] == "worse"]
     assert len(rows) == len(comparisons) == 2
     largest = max(row["p_holm"] for row in rows)
-    assert f"(adjusted {p_value(largest, is_largest=True)})" in certainty(both)["How sure"]
+    assert f"adjusted {p_value(largest, is_largest=True)})" in certainty(both)["How sure"]
 
 
 def test_the_counts_are_those_of_the_verdicts(audited):
@@ -112,7 +129,7 @@ def test_of_groups_of_one_size_the_size_is_said_once(audited):
 def test_a_comparison_that_was_not_named_is_not_confirmed(audited):
     by_nation = audited(by=["nation", "gender"], operating_points=["fpr=0.01"])
     words = certainty(by_nation)["How sure"]
-    assert f"Findings by nation are confirmed {CONFIRMED}, which this audit does not" in words
+    assert f"Differences by nation are confirmed {CONFIRMED}, which this audit does not" in words
     assert EXPLORATORY in words
 
 
@@ -121,14 +138,14 @@ def test_a_comparison_that_was_named_is_confirmed_on_a_condition(audited):
     options = {"by": ["gender", "nation"], "operating_points": ["fpr=0.01", "eer"]}
     words = certainty(audited(**options, primary="nation@fpr=0.01"))["How sure"]
     assert (
-        "The main comparison, by nation, was named for this audit: its findings are confirmed only "
+        "The main comparison, by nation, was named for this audit: differences are confirmed only "
         "if it was named before anyone saw the data"
     ) in words
     assert EXPLORATORY in words
     words = certainty(audited(**options, primary="gender@fpr=0.01"))["How sure"]
     assert (
-        "and confirmed if the main comparison, by gender, was named before anyone saw the data, "
-        "which Parivox cannot check. Other"
+        "confirmed only if the main comparison, by gender, was named before anyone saw the data, "
+        "which Parivox cannot check. Differences not by gender"
     ) in words
 
 
@@ -171,10 +188,7 @@ def test_what_was_not_recorded_is_not_said_of_old_audits(tmp_path):
 
 def test_what_weakens_a_difference_is_said_in_words(audit):
     words = certainty(audit)["Weakened by"]
-    assert (
-        "groups may have easier or harder trials than others, which alone can cause different "
-        "false accept rates"
-    ) in words
+    assert ("trials differ between groups, which may affect false accept rates") in words
     shorts = [caveat.short for caveat in overview(audit).caveats]
     assert words.startswith(shorts[0])
     assert words.count(";") == 1
@@ -208,8 +222,8 @@ def test_equivalence_is_said_with_its_margin():
     audit = pv.audit(trials, people, by="sex", replicates=50, operating_points="eer")
     words = certainty(audit)
     assert (
-        "2 of 2 comparisons show equivalence: with 98 % confidence, any difference is smaller "
-        "than a factor of 1.25"
+        "2 of 2 comparisons show equivalence: with 98 % confidence in each case, any difference is "
+        "smaller than a factor of 1.25"
     ) in words["How sure"]
     assert words["Not known"] == "No comparison is inconclusive"
 
@@ -217,7 +231,7 @@ def test_equivalence_is_said_with_its_margin():
 def test_abbreviations_are_explained_below_the_headline(audit):
     keys = first_screen(audit, overview(audit))["keys"]
     assert keys == [
-        "False accepts put the genuine speaker at risk, not the impostor",
+        "false accept: an impostor is accepted at the speaker's risk",
         "f: female, m: male",
         "[\N{NO-BREAK SPACE}]: plausible range (95 % confidence interval)",
         "trial: two recordings compared",
@@ -236,7 +250,7 @@ def test_systems_are_named_as_such_until_they_are_many(material):
 
 def test_the_band_is_named_at_the_figure(audit, audited):
     caption = first_screen(audit, overview(audit))["caption"]
-    assert "Grey band: negligible (equivalence margin 1.25)" in caption
+    assert "Grey band: factors below 1.25 (equivalence margin)" in caption
     assert "Intervals are unadjusted, p is adjusted" in caption
     without = audited(by="gender", operating_points="fpr=0.01", intervals=False)
     caption = first_screen(without, overview(without))["caption"]

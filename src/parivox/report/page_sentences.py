@@ -33,7 +33,7 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         {"selection": "The groups with most speakers", "reference": "all other groups combined"},
     ),
     "false_accepts_put_others_at_risk": SentenceTemplate(
-        "False accepts put the genuine speaker at risk, not the impostor"
+        "false accept: an impostor is accepted at the speaker's risk"
     ),
     "range_in_brackets": SentenceTemplate(
         "[ ]: plausible range ({confidence:g} % confidence interval)",
@@ -44,17 +44,18 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         "error rates are observed values"
     ),
     "differences_shown": SentenceTemplate(
-        "in {different} of {comparisons}, a group is shown to be worse or better (adjusted "
-        "p-values)",
+        "in {different} of {comparisons}, a group is shown to be worse or better (p adjusted for "
+        "each grouping and system)",
         {"different": 10, "comparisons": "76 comparisons"},
     ),
     "no_difference_shown": SentenceTemplate(
-        "in {comparisons}, no group is shown to be worse or better (adjusted p-values)",
+        "in {comparisons}, no group is shown to be worse or better (p adjusted for "
+        "each grouping and system)",
         {"comparisons": "76 comparisons"},
     ),
     "equivalent_comparisons": SentenceTemplate(
         "{equivalent} of {comparisons} {verb} equivalence: with {equivalence_confidence:g} % "
-        "confidence, any difference is smaller than a factor of {margin:g}",
+        "confidence in each case, any difference is smaller than a factor of {margin:g}",
         {
             "equivalent": 3,
             "comparisons": "76 comparisons",
@@ -63,32 +64,43 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
             "margin": 1.25,
         },
     ),
+    "rare_by_chance": SentenceTemplate("rare by chance alone: adjusted {p}", {"p": "p < 0.001"}),
+    "adjusted_p_undefined": SentenceTemplate("from the interval, as p is undefined"),
     "named_headline": SentenceTemplate(
-        "{evidence} (adjusted {p}), and confirmed if the main comparison, by "
-        "{primary}, was named before anyone saw the data, which Parivox cannot check",
-        {"evidence": "strong evidence", "p": "p < 0.001", "primary": "gender"},
+        "{evidence} ({basis}), confirmed only if the main comparison, "
+        "by {primary}, was named before anyone saw the data, which Parivox cannot check",
+        {
+            "evidence": "strong evidence",
+            "basis": "rare by chance alone: adjusted p < 0.001",
+            "primary": "gender",
+        },
     ),
     "unnamed_headline": SentenceTemplate(
-        "{evidence} (adjusted {p}), but not confirmed: it is not recorded whether a "
-        "comparison by {primary} was planned before anyone saw the data",
-        {"evidence": "strong evidence", "p": "p < 0.001", "primary": "gender"},
+        "{evidence} ({basis}), not confirmed unless a comparison by "
+        "{primary} was planned before anyone saw the data, which is not recorded",
+        {
+            "evidence": "strong evidence",
+            "basis": "rare by chance alone: adjusted p < 0.001",
+            "primary": "gender",
+        },
     ),
     "headline_of_unknown_status": SentenceTemplate(
-        "{evidence} (adjusted {p})",
-        {"evidence": "strong evidence", "p": "p < 0.001"},
+        "{evidence} ({basis})",
+        {"evidence": "strong evidence", "basis": "rare by chance alone: adjusted p < 0.001"},
     ),
     "named_comparison_confirmed": SentenceTemplate(
-        "the main comparison, by {primary}, was named for this audit: its findings are confirmed "
+        "the main comparison, by {primary}, was named for this audit: differences are confirmed "
         "only if it was named before anyone saw the data",
         {"primary": "gender"},
     ),
     "unnamed_comparison_confirmed": SentenceTemplate(
-        "findings by {primary} are confirmed only if this comparison was planned before anyone "
+        "differences by {primary} are confirmed only if this comparison was planned before anyone "
         "saw the data, which this audit does not record",
         {"primary": "gender"},
     ),
     "other_findings_exploratory": SentenceTemplate(
-        "other findings are exploratory (may be due to chance)"
+        "differences not by {primary} are exploratory (may be due to chance)",
+        {"primary": "gender"},
     ),
     "nothing_confirmed": SentenceTemplate(
         "All findings are exploratory, as the main comparison has no threshold: some may be due "
@@ -103,12 +115,11 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "no_comparison_inconclusive": SentenceTemplate("no comparison is inconclusive"),
     "trials_of_groups_unlike": SentenceTemplate(
-        "groups may have easier or harder trials than others, which alone can cause different "
-        "{rates}",
+        "trials differ between groups, which may affect {rates}",
         {"rates": "error rates"},
     ),
     "band_in_short": SentenceTemplate(
-        "Grey band: negligible (equivalence margin {margin:g})",
+        "Grey band: factors below {margin:g} (equivalence margin)",
         {"margin": 1.25},
     ),
     "adjusted_in_short": SentenceTemplate("Intervals are unadjusted, p is adjusted"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from parivox.auditing import system_name
 from parivox.core.verdict import EQUIVALENCE_CONFIDENCE
 from parivox.report import findings
 from parivox.report.audit_queries import (
@@ -188,7 +189,7 @@ def _how_sure(audit: Audit, audit_overview: Overview) -> Iterator[str]:
     n_different, n_equivalent = counts["worse"] + counts["better"], counts["equivalent"]
     n_comparisons = count_of(sum(counts.values()), "comparison")
     if audit_overview.headline_comparisons:
-        yield _headline_evidence(audit, audit_overview.headline_comparisons)
+        yield _headline_evidence(audit, audit_overview)
     elif n_different:
         yield sentence_text("differences_shown", different=n_different, comparisons=n_comparisons)
     else:
@@ -204,13 +205,14 @@ def _how_sure(audit: Audit, audit_overview: Overview) -> Iterator[str]:
         )
     if not findings.confidence_statement(audit):
         return  # old audits do not record what is confirmatory
-    primary = _main_comparison(audit)
+    primary = _main_comparison(audit, audit_overview)
     if not primary:
         yield sentence_text("nothing_confirmed")
         return
     if not audit_overview.headline_comparisons:
         yield _confirmation_condition(audit, primary)
-    yield sentence_text("other_findings_exploratory")
+    if len({group.grouping for group in audit_overview.groups}) > 1:
+        yield sentence_text("other_findings_exploratory", primary=primary)
 
 
 def _confirmation_condition(audit: Audit, primary: str) -> str:
@@ -220,15 +222,19 @@ def _confirmation_condition(audit: Audit, primary: str) -> str:
     return sentence_text("unnamed_comparison_confirmed", primary=primary)
 
 
-def _headline_evidence(audit: Audit, comparisons: Sequence[GroupComparison]) -> str:
+def _headline_evidence(audit: Audit, audit_overview: Overview) -> str:
     """Return how strong the evidence for the headline is, and whether it counts as confirmed."""
-    largest_p = max((each.p for each in comparisons if each.p is not None), default=None)
-    is_strong = largest_p is not None and largest_p < _MAX_STRONG_P
-    values = {
-        "evidence": "strong evidence" if is_strong else "evidence",
-        "p": p_value(largest_p, is_largest=len(comparisons) > 1),
-    }
-    primary = _main_comparison(audit)
+    p_values = [each.p for each in audit_overview.headline_comparisons]
+    known_p = [p for p in p_values if p is not None]
+    largest_p = max(known_p) if known_p and len(known_p) == len(p_values) else None
+    if largest_p is None:
+        evidence, basis = "evidence", sentence_text("adjusted_p_undefined")
+    else:
+        evidence = "strong evidence" if largest_p < _MAX_STRONG_P else "evidence"
+        p_text = p_value(largest_p, is_largest=len(p_values) > 1)
+        basis = sentence_text("rare_by_chance", p=p_text)
+    values = {"evidence": evidence, "basis": basis}
+    primary = _main_comparison(audit, audit_overview)
     if not primary or not findings.confidence_statement(audit):
         return sentence_text("headline_of_unknown_status", **values)
     if audit.record["options"]["primary"]:
@@ -236,8 +242,19 @@ def _headline_evidence(audit: Audit, comparisons: Sequence[GroupComparison]) -> 
     return sentence_text("unnamed_headline", primary=primary, **values)
 
 
-def _main_comparison(audit: Audit) -> str:
-    """Return the main comparison; a point that all systems have on this screen needs no name."""
+def _main_comparison(audit: Audit, audit_overview: Overview) -> str:
+    """Return the main comparison; empty if a system of the headline lacks a threshold for it.
+
+    A point that all systems have on this screen needs no name.
+    """
+    primary = audit.record.get("primary", {})
+    label_of_system = {
+        system_name(system["system"], system["list"]): system_label(*system.values())
+        for system in systems(audit)
+    }
+    systems_of_headline = {each.system for each in audit_overview.headline_comparisons}
+    if not systems_of_headline <= {label_of_system[name] for name in primary}:
+        return ""
     points = {first_point_name(audit, system) for system in systems(audit)}
     return findings.primary_question_text(audit, points.pop() if len(points) == 1 else None)
 
@@ -258,7 +275,7 @@ def _unknown(audit_overview: Overview, all_caveats: Sequence[Caveat]) -> Sentenc
             n_groups = caveat.values["groups"]
             words = sentence_text(
                 "groups_without_comparison",
-                groups=count_of(n_groups, "more group"),
+                groups="groups" if n_groups is None else count_of(n_groups, "more group"),
                 speakers=count_of(caveat.values["speakers"], "speaker"),
                 verb="has" if n_groups == 1 else "have",
             )
