@@ -58,9 +58,7 @@ def test_an_answer_says_whether_its_thresholds_were_found_on_the_same_trials(
         "threshold rules set on the audited trials"
     ]
     assert threshold_caveats(alike[0], points_of_both, **rules) == []
-    message = (
-        "acceptance thresholds set on the audited trials (error rates on other trials may differ)"
-    )
+    message = "thresholds set on the audited trials (error rates on other trials may differ)"
     assert threshold_caveats(alike[0], ["fpr=0.05"]) == [message]
 
 

@@ -49,9 +49,9 @@ def test_the_headline_comes_first_with_the_largest_p_behind_it(audit):
     assert (row["metric"], row["group"]) == ("fnr", "f")
     evidence = "Strong evidence" if row["p_holm"] < 0.01 else "Evidence"
     assert certainty(audit)["How sure"].startswith(
-        f"{evidence} (rare by chance alone: adjusted {p_value(row['p_holm'])}), not confirmed "
-        "unless a comparison by gender was planned before anyone saw the data, which is not "
-        "recorded. Differences not by gender are exploratory (may be due to chance)"
+        f"{evidence}, rare by chance alone ({p_value(row['p_holm'])}, adjusted for several "
+        "comparisons). Not confirmed unless a comparison by gender was planned before anyone saw "
+        "the data, which is not recorded. Differences not by gender are exploratory"
     )
 
 
@@ -61,7 +61,9 @@ def test_evidence_is_strong_by_its_adjusted_p(audit, p, words):
     comparisons = [each._replace(p=p) for each in audit_overview.headline_comparisons]
     screen = first_screen(audit, audit_overview._replace(headline_comparisons=comparisons))
     (_, sentence), *_ = screen["certainty"]
-    assert plain_text(sentence).startswith(f"{words} (rare by chance alone: adjusted p = {p:.2g})")
+    assert plain_text(sentence).startswith(
+        f"{words}, rare by chance alone (p = {p:.2g}, adjusted for several comparisons)"
+    )
 
 
 def test_where_a_p_is_missing_evidence_is_not_called_strong(audit):
@@ -69,7 +71,7 @@ def test_where_a_p_is_missing_evidence_is_not_called_strong(audit):
     comparisons = [each._replace(p=None) for each in audit_overview.headline_comparisons]
     screen = first_screen(audit, audit_overview._replace(headline_comparisons=comparisons))
     (_, sentence), *_ = screen["certainty"]
-    assert plain_text(sentence).startswith("Evidence (from the interval, as p is undefined)")
+    assert plain_text(sentence).startswith("Evidence from the interval, as p is undefined")
 
 
 def test_where_a_system_of_the_headline_lacks_the_main_comparison_nothing_is_confirmed(audit):
@@ -91,7 +93,7 @@ def test_of_several_systems_the_largest_p_is_stated(audit, material):
     rows = [row for row in verdict_rows(both, metric="fnr") if row["verdict"] == "worse"]
     assert len(rows) == len(comparisons) == 2
     largest = max(row["p_holm"] for row in rows)
-    assert f"adjusted {p_value(largest, is_largest=True)})" in certainty(both)["How sure"]
+    assert f"({p_value(largest, is_largest=True)}, adjusted" in certainty(both)["How sure"]
 
 
 def test_the_counts_are_those_of_the_verdicts(audited):
@@ -144,7 +146,7 @@ def test_a_comparison_that_was_named_is_confirmed_on_a_condition(audited):
     assert EXPLORATORY in words
     words = certainty(audited(**options, primary="gender@fpr=0.01"))["How sure"]
     assert (
-        "confirmed only if the main comparison, by gender, was named before anyone saw the data, "
+        "Confirmed only if the main comparison, by gender, was named before anyone saw the data, "
         "which Parivox cannot check. Differences not by gender"
     ) in words
 
@@ -232,9 +234,8 @@ def test_abbreviations_are_explained_below_the_headline(audit):
     keys = first_screen(audit, overview(audit))["keys"]
     assert keys == [
         "false accept: an impostor is accepted at the speaker's risk",
-        "f: female, m: male",
         "[\N{NO-BREAK SPACE}]: plausible range (95 % confidence interval)",
-        "trial: two recordings compared",
+        "trial: two recordings compared · threshold: lowest accepted score",
     ]
 
 

@@ -525,7 +525,7 @@ LIMITATIONS: dict[str, LimitationTemplate] = {
     ),
     "unusual_operating_point": _limitation("{note}", "{systems}: {note}", "points", _NOTE),
     "thresholds_set_on_audited_trials": _limitation(
-        "acceptance thresholds set on the audited trials (error rates on other trials may differ)",
+        "thresholds set on the audited trials (error rates on other trials may differ)",
         (
             "The thresholds were set on the audited trials. On other trials the same thresholds "
             "may give other error rates, and deployed thresholds may differ from these thresholds"

@@ -64,29 +64,24 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
             "margin": 1.25,
         },
     ),
-    "rare_by_chance": SentenceTemplate("rare by chance alone: adjusted {p}", {"p": "p < 0.001"}),
-    "adjusted_p_undefined": SentenceTemplate("from the interval, as p is undefined"),
+    "strong_evidence": SentenceTemplate(
+        "strong evidence, rare by chance alone ({p}, adjusted for several comparisons)",
+        {"p": "p < 0.001"},
+    ),
+    "some_evidence": SentenceTemplate(
+        "evidence, rare by chance alone ({p}, adjusted for several comparisons)",
+        {"p": "p = 0.02"},
+    ),
+    "evidence_of_interval": SentenceTemplate("evidence from the interval, as p is undefined"),
     "named_headline": SentenceTemplate(
-        "{evidence} ({basis}), confirmed only if the main comparison, "
-        "by {primary}, was named before anyone saw the data, which Parivox cannot check",
-        {
-            "evidence": "strong evidence",
-            "basis": "rare by chance alone: adjusted p < 0.001",
-            "primary": "gender",
-        },
+        "confirmed only if the main comparison, by {primary}, was named before anyone saw the "
+        "data, which Parivox cannot check",
+        {"primary": "gender"},
     ),
     "unnamed_headline": SentenceTemplate(
-        "{evidence} ({basis}), not confirmed unless a comparison by "
-        "{primary} was planned before anyone saw the data, which is not recorded",
-        {
-            "evidence": "strong evidence",
-            "basis": "rare by chance alone: adjusted p < 0.001",
-            "primary": "gender",
-        },
-    ),
-    "headline_of_unknown_status": SentenceTemplate(
-        "{evidence} ({basis})",
-        {"evidence": "strong evidence", "basis": "rare by chance alone: adjusted p < 0.001"},
+        "not confirmed unless a comparison by {primary} was planned before anyone saw the data, "
+        "which is not recorded",
+        {"primary": "gender"},
     ),
     "named_comparison_confirmed": SentenceTemplate(
         "the main comparison, by {primary}, was named for this audit: differences are confirmed "
@@ -123,7 +118,9 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         {"margin": 1.25},
     ),
     "adjusted_in_short": SentenceTemplate("Intervals are unadjusted, p is adjusted"),
-    "trial_in_short": SentenceTemplate("trial: two recordings compared"),
+    "trial_in_short": SentenceTemplate(
+        "trial: two recordings compared · threshold: lowest accepted score"
+    ),
     "rate_is_set": SentenceTemplate("preset"),
     "observed_rates_only": SentenceTemplate(
         "observed rates, errors/trials below; without intervals there are no verdicts"

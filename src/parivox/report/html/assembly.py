@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from parivox.core.measures import RATES
 from parivox.errors import ConfigError, printable
 from parivox.report.audit_queries import (
+    POOLED,
     check_speaker_ids,
     error_types,
     system_label,
@@ -22,12 +23,7 @@ from parivox.report.audit_queries import (
 from parivox.report.charts import DARK, LIGHT, draw, figures
 from parivox.report.context import read_context
 from parivox.report.html.explorer import explorer
-from parivox.report.html.first_screen import (
-    all_groups,
-    first_screen,
-    gender_codes,
-    template_names,
-)
+from parivox.report.html.first_screen import all_groups, first_screen, template_names
 from parivox.report.html.groups import (
     attacks_section,
     comparison_sections,
@@ -78,6 +74,9 @@ _OPEN_SECTIONS = ("all", "explorer", "compared")
 """Sections that are open at first."""
 _MAX_SIGNED_ROWS = 90
 """Rows of all groups in the signed part on paper, about two pages; more go into an annex."""
+_GENDER_ATTRIBUTES = ("gender", "sex")
+_GENDER_CODES = {"f": "female", "m": "male"}
+"""What the codes of a gender attribute stand for, for readers who see them in no other context."""
 _FIGURES_PER_GROUPING = 7
 """Figures of each grouping of each system, about."""
 _STYLES = ("page.css", "explorer.css")
@@ -165,8 +164,15 @@ def _default_title(audit: Audit, kind: str) -> str:
 
 def _with_gender_codes(audit: Audit, grouping: str) -> str:
     """Return the name of a grouping; that of gender with what the codes f and m stand for."""
-    meanings = gender_codes(audit, grouping)
-    return f"{grouping} ({', '.join(meanings)})" if meanings else grouping
+    if grouping.casefold() not in _GENDER_ATTRIBUTES:
+        return grouping
+    groups = {str(row["group"]) for row in audit.groups.subset(grouping=grouping).rows()}
+    group_of_code = {group.casefold(): group for group in groups - {POOLED}}
+    # other codes show another language, in which m may stand for mujer
+    if group_of_code.keys() != _GENDER_CODES.keys():
+        return grouping
+    meanings = [f"{group_of_code[code]}: {meaning}" for code, meaning in _GENDER_CODES.items()]
+    return f"{grouping} ({', '.join(meanings)})"
 
 
 def _identification_report(audit: Audit, title: str | None, context: Context | None) -> str:

@@ -9,7 +9,6 @@ from parivox.auditing import system_name
 from parivox.core.verdict import EQUIVALENCE_CONFIDENCE
 from parivox.report import findings
 from parivox.report.audit_queries import (
-    POOLED,
     SPOOF_TRIALS_OF_GROUP,
     VERDICTS,
     WITHOUT_SPOOF,
@@ -50,9 +49,6 @@ _HEADS = {
     "fpir": "False positive identifications (FPIR): anyone returned for others",
 }
 """Error types as the heads of columns."""
-_GENDER_ATTRIBUTES = ("gender", "sex")
-_GENDER_CODES = {"f": "female", "m": "male"}
-"""What the codes of a gender attribute stand for, for readers who see them in no other context."""
 _MAX_NAMED_SYSTEMS = 3
 """Systems that are named below the headline; more are only counted there."""
 _MAX_NAMES_LENGTH = 60
@@ -129,25 +125,10 @@ def first_screen(
 # ---- what is directly below the headline
 
 
-def gender_codes(audit: Audit, grouping: str) -> list[str]:
-    """Return what the codes f and m stand for; empty if a grouping has other groups."""
-    if grouping.casefold() not in _GENDER_ATTRIBUTES:
-        return []
-    groups = {str(row["group"]) for row in audit.groups.subset(grouping=grouping).rows()}
-    group_of_code = {group.casefold(): group for group in groups - {POOLED}}
-    # other codes show another language, in which m may stand for mujer
-    if group_of_code.keys() != _GENDER_CODES.keys():
-        return []
-    return [f"{group_of_code[code]}: {meaning}" for code, meaning in _GENDER_CODES.items()]
-
-
 def _keys(audit: Audit, audit_overview: Overview) -> Iterator[str]:
     """Yield what a reader of the headline must know: abbreviations, systems, who is at risk."""
     if "fpr" in _events(audit, audit_overview):
         yield sentence_text("false_accepts_put_others_at_risk")
-    for grouping in audit.record["groupings"]:
-        if meanings := gender_codes(audit, grouping):
-            yield ", ".join(meanings)
     names = [system_label(*system.values()) for system in systems(audit)]
     names_text = ", ".join(names)
     if 1 < len(names) <= _MAX_NAMED_SYSTEMS and len(names_text) <= _MAX_NAMES_LENGTH:
@@ -185,61 +166,60 @@ def _certainty(
 
 def _how_sure(audit: Audit, audit_overview: Overview) -> Iterator[str]:
     """Yield how strong the evidence for the headline is, then what all comparisons show."""
-    counts = audit_overview.verdict_counts
-    n_different, n_equivalent = counts["worse"] + counts["better"], counts["equivalent"]
+    counts, has_difference = (
+        audit_overview.verdict_counts,
+        bool(audit_overview.headline_comparisons),
+    )
+    n_different = counts["worse"] + counts["better"]
     n_comparisons = count_of(sum(counts.values()), "comparison")
-    if audit_overview.headline_comparisons:
-        yield _headline_evidence(audit, audit_overview)
+    if has_difference:
+        yield _headline_evidence(audit_overview)
     elif n_different:
         yield sentence_text("differences_shown", different=n_different, comparisons=n_comparisons)
     else:
         yield sentence_text("no_difference_shown", comparisons=n_comparisons)
-    if n_equivalent:
+    # old audits do not record what is confirmatory
+    is_recorded = bool(findings.confidence_statement(audit))
+    primary = _main_comparison(audit, audit_overview)
+    if is_recorded and primary:
+        yield _confirmation_condition(audit, primary, is_of_headline=has_difference)
+    if counts["equivalent"]:
         yield sentence_text(
             "equivalent_comparisons",
-            equivalent=n_equivalent,
+            equivalent=counts["equivalent"],
             comparisons=n_comparisons,
-            verb="shows" if n_equivalent == 1 else "show",
+            verb="shows" if counts["equivalent"] == 1 else "show",
             margin=audit.record["options"]["margin"],
             equivalence_confidence=100 * EQUIVALENCE_CONFIDENCE,
         )
-    if not findings.confidence_statement(audit):
-        return  # old audits do not record what is confirmatory
-    primary = _main_comparison(audit, audit_overview)
-    if not primary:
+    if is_recorded and not primary:
         yield sentence_text("nothing_confirmed")
-        return
-    if not audit_overview.headline_comparisons:
-        yield _confirmation_condition(audit, primary)
-    if len({group.grouping for group in audit_overview.groups}) > 1:
+    elif is_recorded and len({group.grouping for group in audit_overview.groups}) > 1:
         yield sentence_text("other_findings_exploratory", primary=primary)
 
 
-def _confirmation_condition(audit: Audit, primary: str) -> str:
-    """Return when findings of the main comparison count as confirmed."""
-    if audit.record["options"]["primary"]:
+def _confirmation_condition(audit: Audit, primary: str, *, is_of_headline: bool) -> str:
+    """Return when the headline, or a difference by the main comparison, counts as confirmed."""
+    is_named = bool(audit.record["options"]["primary"])
+    if is_of_headline and is_named:
+        return sentence_text("named_headline", primary=primary)
+    if is_of_headline:
+        return sentence_text("unnamed_headline", primary=primary)
+    if is_named:
         return sentence_text("named_comparison_confirmed", primary=primary)
     return sentence_text("unnamed_comparison_confirmed", primary=primary)
 
 
-def _headline_evidence(audit: Audit, audit_overview: Overview) -> str:
-    """Return how strong the evidence for the headline is, and whether it counts as confirmed."""
+def _headline_evidence(audit_overview: Overview) -> str:
+    """Return how strong the evidence for the headline is: by the largest p behind it."""
     p_values = [each.p for each in audit_overview.headline_comparisons]
     known_p = [p for p in p_values if p is not None]
-    largest_p = max(known_p) if known_p and len(known_p) == len(p_values) else None
-    if largest_p is None:
-        evidence, basis = "evidence", sentence_text("adjusted_p_undefined")
-    else:
-        evidence = "strong evidence" if largest_p < _MAX_STRONG_P else "evidence"
-        p_text = p_value(largest_p, is_largest=len(p_values) > 1)
-        basis = sentence_text("rare_by_chance", p=p_text)
-    values = {"evidence": evidence, "basis": basis}
-    primary = _main_comparison(audit, audit_overview)
-    if not primary or not findings.confidence_statement(audit):
-        return sentence_text("headline_of_unknown_status", **values)
-    if audit.record["options"]["primary"]:
-        return sentence_text("named_headline", primary=primary, **values)
-    return sentence_text("unnamed_headline", primary=primary, **values)
+    if not known_p or len(known_p) < len(p_values):
+        return sentence_text("evidence_of_interval")
+    p_text = p_value(max(known_p), is_largest=len(known_p) > 1)
+    if max(known_p) < _MAX_STRONG_P:
+        return sentence_text("strong_evidence", p=p_text)
+    return sentence_text("some_evidence", p=p_text)
 
 
 def _main_comparison(audit: Audit, audit_overview: Overview) -> str:
