@@ -49,9 +49,9 @@ def test_the_headline_comes_first_with_the_largest_p_behind_it(audit):
     assert (row["metric"], row["group"]) == ("fnr", "f")
     evidence = "Strong evidence" if row["p_holm"] < 0.01 else "Evidence"
     assert certainty(audit)["How sure"].startswith(
-        f"{evidence}, rare by chance alone ({p_value(row['p_holm'])}, adjusted for several "
-        "comparisons). Not confirmed unless a comparison by gender was planned before anyone saw "
-        "the data, which is not recorded. Differences not by gender are exploratory"
+        f"{evidence}, but provisional: no record that a comparison by gender was planned before "
+        f"anyone saw the data ({p_value(row['p_holm'])}, adjusted for several comparisons). "
+        "Differences not by gender are exploratory"
     )
 
 
@@ -61,9 +61,8 @@ def test_evidence_is_strong_by_its_adjusted_p(audit, p, words):
     comparisons = [each._replace(p=p) for each in audit_overview.headline_comparisons]
     screen = first_screen(audit, audit_overview._replace(headline_comparisons=comparisons))
     (_, sentence), *_ = screen["certainty"]
-    assert plain_text(sentence).startswith(
-        f"{words}, rare by chance alone (p = {p:.2g}, adjusted for several comparisons)"
-    )
+    assert plain_text(sentence).startswith(f"{words}, but provisional")
+    assert f"(p = {p:.2g}, adjusted for several comparisons)" in plain_text(sentence)
 
 
 def test_where_a_p_is_missing_evidence_is_not_called_strong(audit):
@@ -71,7 +70,8 @@ def test_where_a_p_is_missing_evidence_is_not_called_strong(audit):
     comparisons = [each._replace(p=None) for each in audit_overview.headline_comparisons]
     screen = first_screen(audit, audit_overview._replace(headline_comparisons=comparisons))
     (_, sentence), *_ = screen["certainty"]
-    assert plain_text(sentence).startswith("Evidence from the interval, as p is undefined")
+    assert plain_text(sentence).startswith("Evidence, but provisional")
+    assert "(p undefined)" in plain_text(sentence)
 
 
 def test_where_a_system_of_the_headline_lacks_the_main_comparison_nothing_is_confirmed(audit):
@@ -146,7 +146,7 @@ def test_a_comparison_that_was_named_is_confirmed_on_a_condition(audited):
     assert EXPLORATORY in words
     words = certainty(audited(**options, primary="gender@fpr=0.01"))["How sure"]
     assert (
-        "Confirmed only if the main comparison, by gender, was named before anyone saw the data, "
+        "confirmed only if the main comparison, by gender, was named before anyone saw the data, "
         "which Parivox cannot check. Differences not by gender"
     ) in words
 

@@ -64,24 +64,21 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
             "margin": 1.25,
         },
     ),
-    "strong_evidence": SentenceTemplate(
-        "strong evidence, rare by chance alone ({p}, adjusted for several comparisons)",
-        {"p": "p < 0.001"},
-    ),
-    "some_evidence": SentenceTemplate(
-        "evidence, rare by chance alone ({p}, adjusted for several comparisons)",
-        {"p": "p = 0.02"},
-    ),
-    "evidence_of_interval": SentenceTemplate("evidence from the interval, as p is undefined"),
+    "strong_evidence": SentenceTemplate("strong evidence"),
+    "some_evidence": SentenceTemplate("evidence"),
+    "p_of_headline": SentenceTemplate("{p}, adjusted for several comparisons", {"p": "p < 0.001"}),
     "named_headline": SentenceTemplate(
-        "confirmed only if the main comparison, by {primary}, was named before anyone saw the "
-        "data, which Parivox cannot check",
-        {"primary": "gender"},
+        "{evidence} ({p}), confirmed only if the main comparison, by {primary}, was named before "
+        "anyone saw the data, which Parivox cannot check",
+        {"evidence": "strong evidence", "p": "p < 0.001, adjusted", "primary": "gender"},
     ),
     "unnamed_headline": SentenceTemplate(
-        "not confirmed unless a comparison by {primary} was planned before anyone saw the data, "
-        "which is not recorded",
-        {"primary": "gender"},
+        "{evidence}, but provisional: no record that a comparison by {primary} was planned before "
+        "anyone saw the data ({p})",
+        {"evidence": "strong evidence", "p": "p < 0.001, adjusted", "primary": "gender"},
+    ),
+    "headline_of_unknown_status": SentenceTemplate(
+        "{evidence} ({p})", {"evidence": "strong evidence", "p": "p < 0.001, adjusted"}
     ),
     "named_comparison_confirmed": SentenceTemplate(
         "the main comparison, by {primary}, was named for this audit: differences are confirmed "

@@ -166,23 +166,20 @@ def _certainty(
 
 def _how_sure(audit: Audit, audit_overview: Overview) -> Iterator[str]:
     """Yield how strong the evidence for the headline is, then what all comparisons show."""
-    counts, has_difference = (
-        audit_overview.verdict_counts,
-        bool(audit_overview.headline_comparisons),
-    )
+    counts = audit_overview.verdict_counts
     n_different = counts["worse"] + counts["better"]
     n_comparisons = count_of(sum(counts.values()), "comparison")
-    if has_difference:
-        yield _headline_evidence(audit_overview)
+    # old audits do not record what is confirmatory
+    is_recorded = bool(findings.confidence_statement(audit))
+    primary = _main_comparison(audit, audit_overview) if is_recorded else ""
+    if audit_overview.headline_comparisons:
+        yield _headline_evidence(audit, audit_overview, primary)
     elif n_different:
         yield sentence_text("differences_shown", different=n_different, comparisons=n_comparisons)
     else:
         yield sentence_text("no_difference_shown", comparisons=n_comparisons)
-    # old audits do not record what is confirmatory
-    is_recorded = bool(findings.confidence_statement(audit))
-    primary = _main_comparison(audit, audit_overview)
-    if is_recorded and primary:
-        yield _confirmation_condition(audit, primary, is_of_headline=has_difference)
+    if primary and not audit_overview.headline_comparisons:
+        yield _confirmation_condition(audit, primary)
     if counts["equivalent"]:
         yield sentence_text(
             "equivalent_comparisons",
@@ -198,28 +195,31 @@ def _how_sure(audit: Audit, audit_overview: Overview) -> Iterator[str]:
         yield sentence_text("other_findings_exploratory", primary=primary)
 
 
-def _confirmation_condition(audit: Audit, primary: str, *, is_of_headline: bool) -> str:
-    """Return when the headline, or a difference by the main comparison, counts as confirmed."""
-    is_named = bool(audit.record["options"]["primary"])
-    if is_of_headline and is_named:
-        return sentence_text("named_headline", primary=primary)
-    if is_of_headline:
-        return sentence_text("unnamed_headline", primary=primary)
-    if is_named:
+def _confirmation_condition(audit: Audit, primary: str) -> str:
+    """Return when differences by the main comparison count as confirmed."""
+    if audit.record["options"]["primary"]:
         return sentence_text("named_comparison_confirmed", primary=primary)
     return sentence_text("unnamed_comparison_confirmed", primary=primary)
 
 
-def _headline_evidence(audit_overview: Overview) -> str:
-    """Return how strong the evidence for the headline is: by the largest p behind it."""
+def _headline_evidence(audit: Audit, audit_overview: Overview, primary: str) -> str:
+    """Return how strong the evidence for the headline is, and whether it counts as confirmed.
+
+    The largest p behind the headline decides.
+    """
     p_values = [each.p for each in audit_overview.headline_comparisons]
     known_p = [p for p in p_values if p is not None]
-    if not known_p or len(known_p) < len(p_values):
-        return sentence_text("evidence_of_interval")
-    p_text = p_value(max(known_p), is_largest=len(known_p) > 1)
-    if max(known_p) < _MAX_STRONG_P:
-        return sentence_text("strong_evidence", p=p_text)
-    return sentence_text("some_evidence", p=p_text)
+    evidence, p_text = sentence_text("some_evidence"), p_value(None)
+    if known_p and len(known_p) == len(p_values):
+        largest_p = max(known_p)
+        p_text = sentence_text("p_of_headline", p=p_value(largest_p, is_largest=len(known_p) > 1))
+        if largest_p < _MAX_STRONG_P:
+            evidence = sentence_text("strong_evidence")
+    if not primary:
+        return sentence_text("headline_of_unknown_status", evidence=evidence, p=p_text)
+    if audit.record["options"]["primary"]:
+        return sentence_text("named_headline", evidence=evidence, p=p_text, primary=primary)
+    return sentence_text("unnamed_headline", evidence=evidence, p=p_text, primary=primary)
 
 
 def _main_comparison(audit: Audit, audit_overview: Overview) -> str:
