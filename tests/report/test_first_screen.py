@@ -15,7 +15,7 @@ from parivox.report.words import p_value
 
 OLD = Path(__file__).parents[1] / "old_audits" / "0.1.0-plain.zip"
 CONFIRMED = "only if this comparison was planned before anyone saw the data"
-EXPLORATORY = "are exploratory (may be due to chance)"
+EXPLORATORY = "Differences outside this comparison are exploratory (may be due to chance)"
 
 
 def certainty(audit, extra_caveats=()):
@@ -41,6 +41,12 @@ def verdict_rows(audit, **filters):
     ]
 
 
+def are_targets(trials):
+    """Which trials are of one speaker."""
+    sides = zip(trials["enrol"], trials["test"], strict=True)
+    return np.array([enrol[:3] == test[:3] for enrol, test in sides])
+
+
 def test_the_headline_comes_first_with_the_largest_p_behind_it(audit):
     (row,) = [row for row in verdict_rows(audit, grouping="gender") if row["verdict"] == "worse"]
     assert plain_text(overview(audit).headline).startswith(
@@ -51,7 +57,7 @@ def test_the_headline_comes_first_with_the_largest_p_behind_it(audit):
     assert certainty(audit)["How sure"].startswith(
         f"{evidence}, but provisional: no record that a comparison by gender was planned before "
         f"anyone saw the data ({p_value(row['p_holm'])}, adjusted for several comparisons). "
-        "Differences not by gender are exploratory"
+        f"{EXPLORATORY}"
     )
 
 
@@ -74,12 +80,70 @@ def test_where_a_p_is_missing_evidence_is_not_called_strong(audit):
     assert "(p undefined)" in plain_text(sentence)
 
 
-def test_where_a_system_of_the_headline_lacks_the_main_comparison_nothing_is_confirmed(audit):
+def test_a_system_without_the_main_comparison_is_named(material):
+    trials, speakers = material
+    is_target = are_targets(trials)
+    keep = is_target | (np.cumsum(~is_target) <= 400)
+    few = {name: np.asarray(column)[keep].tolist() for name, column in trials.items()}
+    options = {"by": "gender", "operating_points": ["fpr=0.001", "fpr=0.05"], "replicates": 50}
+    audit = pv.audit({"V": trials, "F": few}, speakers, primary="gender@fpr=0.001", **options)
+    assert list(audit.record["primary"]) == ["V"]
+    words = certainty(audit)["How sure"]
+    assert "All findings are exploratory" not in words
     audit_overview = overview(audit)
-    comparisons = [each._replace(system="x") for each in audit_overview.headline_comparisons]
-    screen = first_screen(audit, audit_overview._replace(headline_comparisons=comparisons))
+    in_headline = {comparison.system for comparison in audit_overview.headline_comparisons}
+    is_named = "The headline is exploratory for F, as the main comparison has no threshold" in words
+    assert is_named == ("F" in in_headline)
+    comparisons = [
+        comparison._replace(system="F") for comparison in audit_overview.headline_comparisons
+    ]
+    if comparisons:
+        screen = first_screen(audit, audit_overview._replace(headline_comparisons=comparisons))
+        (_, sentence), *_ = screen["certainty"]
+        assert "The headline is exploratory for F" in plain_text(sentence)
+
+
+def test_p_of_the_only_comparison_is_not_called_adjusted(audit):
+    audit_overview = overview(audit)
+    counts = dict.fromkeys(audit_overview.verdict_counts, 0) | {"worse": 1}
+    screen = first_screen(audit, audit_overview._replace(verdict_counts=counts))
     (_, sentence), *_ = screen["certainty"]
-    assert "All findings are exploratory, as the main comparison" in plain_text(sentence)
+    assert "planned before anyone saw the data (p" in plain_text(sentence)
+    assert "adjusted" not in plain_text(sentence)
+
+
+def test_rates_that_could_not_be_judged_are_not_known(material):
+    trials, speakers = material
+    gender = dict(zip(speakers["id"], speakers["gender"], strict=True))
+    sides = zip(trials["enrol"], trials["test"], are_targets(trials), strict=True)
+    keep = [is_target or gender[enrol[:3]] != gender[test[:3]] for enrol, test, is_target in sides]
+    without = {
+        name: [cell for cell, is_kept in zip(column, keep, strict=True) if is_kept]
+        for name, column in trials.items()
+    }
+    audit = pv.audit(without, speakers, by="gender", operating_points="fpr=0.01", replicates=50)
+    words = certainty(audit)["Not known"]
+    assert "2 error rates could not be judged" in words
+    assert "No comparison is inconclusive" not in words
+
+
+def test_of_several_allocations_a_group_is_named_once(audited):
+    words = certainty(
+        audited(by="nation", operating_points="fpr=0.02", allocate=["both", "either"])
+    )["Not known"]
+    assert "Smallest groups: India and Norway (8 speakers each)" in words
+
+
+def test_trials_of_decisions_have_no_threshold(material):
+    trials, speakers = material
+    decisions = {
+        **{name: trials[name] for name in ("enrol", "test")},
+        "decision": ["accept" if score > 1 else "reject" for score in trials["score"]],
+    }
+    audit = pv.audit(decisions, speakers, by="gender", replicates=50)
+    keys = first_screen(audit, overview(audit))["keys"]
+    assert "trial: two recordings compared" in keys
+    assert not [key for key in keys if key.startswith("threshold")]
 
 
 def test_of_several_systems_the_largest_p_is_stated(audit, material):
@@ -147,7 +211,7 @@ def test_a_comparison_that_was_named_is_confirmed_on_a_condition(audited):
     words = certainty(audited(**options, primary="gender@fpr=0.01"))["How sure"]
     assert (
         "confirmed only if the main comparison, by gender, was named before anyone saw the data, "
-        "which Parivox cannot check. Differences not by gender"
+        "which Parivox cannot check. Differences outside this comparison"
     ) in words
 
 
@@ -196,17 +260,20 @@ def test_what_weakens_a_difference_is_said_in_words(audit):
     assert words.count(";") == 1
 
 
-def test_groups_without_trials_are_not_known_rather_than_a_weakness(material):
+@pytest.mark.parametrize("intervals", [True, False])
+def test_groups_without_trials_are_not_known_rather_than_a_weakness(material, intervals):
     trials, speakers = material
     more = {name: [*column] for name, column in speakers.items()}
-    more["id"] += ["absent"]
-    more["gender"] += ["x"]
-    more["nation"] += ["USA"]
-    words = certainty(
-        pv.audit(trials, speakers=more, by="gender", operating_points="fpr=0.01", replicates=50)
-    )
+    more["id"] += ["absent", "away"]
+    more["gender"] += ["x", "f"]
+    more["nation"] += ["India", "Chile"]
+    options = {"operating_points": "fpr=0.01", "replicates": 50, "intervals": intervals}
+    words = certainty(pv.audit(trials, speakers=more, by="gender", **options))
     assert words["Not known"].endswith("1 more group (1 speaker) has no trials")
     assert "no trials" not in words["Weakened by"]
+    words = certainty(pv.audit(trials, speakers=more, by=["gender", "nation"], **options))
+    for grouping in ("gender", "nation"):
+        assert f"1 more group by {grouping} (1 speaker) has no trials" in words["Not known"]
 
 
 def test_equivalence_is_said_with_its_margin():
@@ -235,7 +302,8 @@ def test_abbreviations_are_explained_below_the_headline(audit):
     assert keys == [
         "false accept: an impostor is accepted at the speaker's risk",
         "[\N{NO-BREAK SPACE}]: plausible range (95 % confidence interval)",
-        "trial: two recordings compared · threshold: lowest accepted score",
+        "trial: two recordings compared",
+        "threshold: lowest accepted score",
     ]
 
 

@@ -584,6 +584,8 @@ def test_two_runners_of_one_part_do_not_meet(lists, tmp_path):
 
 def test_a_folder_holds_one_plan(lists, done):
     assert read_plan(done).id == planned(lists, done).id
+    assert read_plan(done) == read_plan(done)
+    assert "FileRows(path=" in repr(read_plan(done).shards)
     with pytest.raises(ConfigError, match="contains another plan; name a new folder"):
         planned(lists, done, shards=2)
     with pytest.raises(DataError, match="contains no plan"):

@@ -20,7 +20,7 @@ infinite_value      the group's value, or the reference, is infinite
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -29,7 +29,6 @@ import numpy as np
 from parivox.core.registry import UNBOUNDED, ZERO_POLICIES, BiasMeasure
 from parivox.core.spread import first_reason
 from parivox.errors import ConfigError
-from parivox.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -44,7 +43,7 @@ Reference: TypeAlias = Literal["macro", "geomean", "best"]
 _REFERENCES = ("macro", "geomean", "best")
 
 
-@frozen
+@dataclass(frozen=True, eq=False)
 class BiasValue:
     """A measure per group, with the reason where it is undefined, infinite or a convention.
 

@@ -21,7 +21,6 @@ import numpy as np
 
 from parivox.core.counts import as_counts
 from parivox.errors import ConfigError, name_hint
-from parivox.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -161,7 +160,7 @@ class CostModel:
         return self.p_target[0]
 
 
-@frozen
+@dataclass(frozen=True, eq=False)
 class MinCost:
     """The smallest cost of a curve and where it is attained, of shape (...)."""
 

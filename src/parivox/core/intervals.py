@@ -13,7 +13,7 @@ are given effective numbers: errors / deff of trials / deff.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +21,6 @@ import numpy as np
 from parivox.core.cluster_errors import safe_divide
 from parivox.errors import ConfigError
 from parivox.facts import fact, joined_cells
-from parivox.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,7 +55,7 @@ UNKNOWN_SPEAKERS = "unknown_test_speakers"
 NOTE_NO_TEST_SPEAKER = fact("no_interval", because=UNKNOWN_SPEAKERS)
 
 
-@frozen
+@dataclass(frozen=True, eq=False)
 class Interval:
     """Rates with limits, of shape (..., cell)."""
 

@@ -8,6 +8,7 @@ A rate whose class has no trials is NaN. Functions named ``threshold_at_...`` re
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -35,7 +36,7 @@ _MAX_INT64_PRODUCT = 2.0**62
 _MIN_PARTS, _PARTS_OF_ALL_CELLS = 16, 1 << 10
 
 
-@frozen
+@dataclass(frozen=True, eq=False)
 class RateAtTarget:
     """One error rate where the other is held at a target."""
 

@@ -13,7 +13,7 @@ Weighted score curves are in `parivox.core.resampled_curves`.
 from __future__ import annotations
 
 import math
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -23,7 +23,6 @@ from parivox.core.cluster_errors import ErrorsBySpeaker, reduce_by_cell
 from parivox.core.key_sums import index_codes
 from parivox.core.spread import first_reason
 from parivox.errors import ConfigError
-from parivox.frozen import frozen
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -229,7 +228,7 @@ class _WeightedSums:
         return sums
 
 
-@frozen
+@dataclass(frozen=True, eq=False)
 class BootstrapInterval:
     """Interval of an estimate from its replicates, of its shape; limits are NaN with a reason."""
 

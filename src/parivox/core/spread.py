@@ -12,7 +12,7 @@ extremes. `parivox.core.meta` states the rules for all meta-measures and joins t
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Conditions = Mapping[str, NDArray[np.bool_]]  # where each reason holds, the first ones first
 
 
-@frozen
+@dataclass(frozen=True, eq=False)
 class MetaValue:
     """A meta-measure with its witnesses and its reason, of shape (...).
 

@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, wraps
 from importlib import import_module
 from itertools import chain
@@ -300,7 +300,7 @@ MIN_FREE_DISK_BYTES = 256 << 20
 """Bytes of the disk that unpacked files leave to others."""
 
 
-@frozen
+@dataclass(frozen=True)
 class FileRows:
     """Some rows of a file of trials, which are read alone."""
 

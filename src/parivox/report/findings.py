@@ -481,7 +481,11 @@ def n_trials_without_score(audit: Audit, system: Row) -> int:
 
 def groups_without_trials(audit: Audit) -> Iterator[Caveat]:
     """Yield which groups of each grouping have no trials."""
-    return (_groups_without_trials(row) for row in audit.data.subset(item=WITHOUT_TRIALS).rows())
+    rows = audit.data.subset(item=WITHOUT_TRIALS).rows()
+    is_grouping_named = len({row["grouping"] for row in rows}) > 1
+    for row in rows:
+        caveat = _groups_without_trials(row)
+        yield caveat._replace(values={**caveat.values, "is_grouping_named": is_grouping_named})
 
 
 def _groups_without_trials(row: Row) -> Caveat:

@@ -191,7 +191,8 @@ def groups_without_trials_text(values: Values) -> str:
 def _few_groups_without_trials(values: Values) -> str:
     have = "has" if values["groups"] == 1 else "have"
     speakers = count_of(values["speakers"], "speaker")
-    return f"{_number_of_groups(values)} {have} no trials ({speakers})"
+    by_grouping = f" by {values['grouping']}" if values.get("is_grouping_named") else ""
+    return f"{_number_of_groups(values)}{by_grouping} {have} no trials ({speakers})"
 
 
 def _number_of_groups(values: Values) -> str:
@@ -636,7 +637,7 @@ LIMITATIONS: dict[str, LimitationTemplate] = {
         _tested_attacks, _ATTACKS, "groups", {"attacks": 0, "is_few": False}
     ),
     "acquisition_failures_not_supplied": _limitation(
-        "unusable recordings not supplied and so not counted",
+        "acquisition failures (unusable recordings) not supplied",
         (
             "Failures to enrol and to acquire were not supplied (--failures). If such failures "
             "occurred, speakers were rejected more often than the FNR shows"

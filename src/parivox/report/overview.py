@@ -100,8 +100,8 @@ _SYSTEM_CLAIMS = {
     ),
 }
 """What is said of the better of two systems, and of the best."""
-SET_BY_THRESHOLD = "chosen"
-_REFERENCE_GROUP = "other"
+SET_BY_THRESHOLD = "preset"
+REFERENCE_GROUP = "other"
 _LOST_TO_HOLM = "not_after_holm"
 _MAX_NEAR_P = 0.5
 """Adjusted p below which a comparison that Holm's adjustment made inconclusive counts as near."""
@@ -117,7 +117,7 @@ _OTHER_REASONS = "too few speakers, errors or pairs, or not confirmed without th
 class Phrase(NamedTuple):
     """Words of a sentence; `verdict` is that on the group that they name, else empty.
 
-    The group that another is compared with has :data:`_REFERENCE_GROUP`: it is a name too, and set
+    The group that another is compared with has :data:`REFERENCE_GROUP`: it is a name too, and set
     apart like any name.
     """
 
@@ -252,7 +252,7 @@ class Overview(NamedTuple):
     headline: Sentence
     further_findings: list[Sentence]
     secondary_findings: list[Sentence]
-    """Those further findings that name no group of the first grouping."""
+    """Those further findings that follow the figure: of systems, and by other groupings."""
     headline_comparisons: list[GroupComparison]
     """Comparisons that the headline states as different; none if it states something else."""
     pooled_rates: list[PooledRates]
@@ -761,7 +761,7 @@ def _with_other_group(sentence: Sentence, pair: Sequence[GroupResult]) -> Senten
         return sentence
     (position,) = positions
     other_group = next(group.group for group in pair if group.group != sentence[position].text)
-    than = [Phrase(" than among "), Phrase(other_group, _REFERENCE_GROUP)]
+    than = [Phrase(" than among "), Phrase(other_group, REFERENCE_GROUP)]
     return [*sentence[: position + 1], *than, *sentence[position + 1 :]]
 
 

@@ -91,19 +91,30 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         {"primary": "gender"},
     ),
     "other_findings_exploratory": SentenceTemplate(
-        "differences not by {primary} are exploratory (may be due to chance)",
-        {"primary": "gender"},
+        "differences outside this comparison are exploratory (may be due to chance)"
     ),
     "nothing_confirmed": SentenceTemplate(
         "All findings are exploratory, as the main comparison has no threshold: some may be due "
         "to chance, so confirm them on new speakers"
     ),
+    "headline_exploratory_for": SentenceTemplate(
+        "the headline is exploratory for {systems}, as the main comparison has no threshold there",
+        {"systems": "L"},
+    ),
+    "rates_without_verdict": SentenceTemplate(
+        "{rates} could not be judged", {"rates": "3 error rates"}
+    ),
     "inconclusive_comparisons": SentenceTemplate(
         _inconclusive_comparisons, {"inconclusive": 66, "comparisons": 76}
     ),
     "groups_without_comparison": SentenceTemplate(
-        "{groups} ({speakers}) {verb} no trials",
-        {"groups": "38 more groups", "speakers": "61 speakers", "verb": "have"},
+        "{groups}{by_grouping} ({speakers}) {verb} no trials",
+        {
+            "groups": "38 more groups",
+            "speakers": "61 speakers",
+            "verb": "have",
+            "by_grouping": "",
+        },
     ),
     "no_comparison_inconclusive": SentenceTemplate("no comparison is inconclusive"),
     "trials_of_groups_unlike": SentenceTemplate(
@@ -115,10 +126,8 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         {"margin": 1.25},
     ),
     "adjusted_in_short": SentenceTemplate("Intervals are unadjusted, p is adjusted"),
-    "trial_in_short": SentenceTemplate(
-        "trial: two recordings compared · threshold: lowest accepted score"
-    ),
-    "rate_is_set": SentenceTemplate("preset"),
+    "trial_in_short": SentenceTemplate("trial: two recordings compared"),
+    "threshold_in_short": SentenceTemplate("threshold: lowest accepted score"),
     "observed_rates_only": SentenceTemplate(
         "observed rates, errors/trials below; without intervals there are no verdicts"
     ),

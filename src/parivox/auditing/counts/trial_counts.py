@@ -37,7 +37,6 @@ from parivox.data.trial_checks import (
 from parivox.data.trial_set import content_record
 from parivox.errors import ConfigError
 from parivox.facts import Fact, fact
-from parivox.frozen import frozen
 from parivox.options.kinds import LOG_BASES
 from parivox.renamed import renamed_attribute
 from parivox.shown import CATALOGUE_MODULE
@@ -84,7 +83,7 @@ class Note(DataNote):
         return self.item == SPOOFS_OF_OTHERS
 
 
-@frozen
+@dataclass(frozen=True)
 class LayoutParticipants:
     """Speakers and recordings of one layout: what only the trials themselves can tell."""
 

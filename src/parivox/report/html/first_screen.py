@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from parivox.auditing import system_name
+from parivox.auditing import IS_REFERENCE, system_name
 from parivox.core.verdict import EQUIVALENCE_CONFIDENCE
 from parivox.report import findings
 from parivox.report.audit_queries import (
@@ -21,7 +21,7 @@ from parivox.report.audit_queries import (
 )
 from parivox.report.catalogue import sentence_text
 from parivox.report.identification import gallery_text, is_identification, unit_text
-from parivox.report.overview import Phrase
+from parivox.report.overview import REFERENCE_GROUP, SET_BY_THRESHOLD, Phrase
 from parivox.report.ratio_strips import HIGHEST, LOWEST, SHAPES, SIGNS, TICKS, axis_position
 from parivox.report.sheets.supplementary import limits
 from parivox.report.words import (
@@ -55,8 +55,6 @@ _MAX_NAMES_LENGTH = 60
 """Letters of the names of systems there; longer names speak for themselves."""
 _MAX_SMALLEST_GROUPS = 2
 """Smallest groups that are named with their sizes."""
-_NAME = "other"
-"""What sets the name of a group apart in a sentence, without a verdict."""
 _RATE_NAMES = {"FNRs": "false reject rates", "FPRs": "false accept rates"}
 _PAIR_SIZE = 2
 """Of two groups, the smaller one is named, as two that are the smallest say nothing."""
@@ -109,7 +107,7 @@ def first_screen(
             if finding not in audit_overview.secondary_findings
         ],
         "notes": audit_overview.notes,
-        "set_by_threshold": sentence_text("rate_is_set"),
+        "set_by_threshold": SET_BY_THRESHOLD,
         "number_of_comparisons": count_of(
             sum(audit_overview.verdict_counts.values()), "comparison"
         ),
@@ -129,7 +127,7 @@ def _keys(audit: Audit, audit_overview: Overview) -> Iterator[str]:
     """Yield what a reader of the headline must know: abbreviations, systems, who is at risk."""
     if "fpr" in _events(audit, audit_overview):
         yield sentence_text("false_accepts_put_others_at_risk")
-    names = [system_label(*system.values()) for system in systems(audit)]
+    names = list(dict.fromkeys(system["system"] for system in systems(audit)))
     names_text = ", ".join(names)
     if 1 < len(names) <= _MAX_NAMED_SYSTEMS and len(names_text) <= _MAX_NAMES_LENGTH:
         yield f"{names_text}: systems"
@@ -140,6 +138,9 @@ def _keys(audit: Audit, audit_overview: Overview) -> Iterator[str]:
         )
     if not is_identification(audit):
         yield sentence_text("trial_in_short")
+    has_threshold = any(row["threshold"] is not None for row in audit.operating_points.rows())
+    if has_threshold and not audit.record.get("countermeasure_thresholds"):
+        yield sentence_text("threshold_in_short")
 
 
 def _size(audit: Audit, audit_overview: Overview) -> list[str]:
@@ -159,7 +160,8 @@ def _certainty(
     else:
         words = _how_sure(audit, audit_overview)
         yield "How sure", [Phrase(". ".join(map(capitalised, words)))]
-        yield "Not known", _unknown(audit_overview, all_caveats)
+    if unknown := _unknown(audit_overview, all_caveats):
+        yield "Not known", unknown
     if weaknesses := _weaknesses(all_caveats):
         yield "Weakened by", [Phrase("; ".join(weaknesses[:_MAX_WEAKNESSES]))]
 
@@ -171,14 +173,14 @@ def _how_sure(audit: Audit, audit_overview: Overview) -> Iterator[str]:
     n_comparisons = count_of(sum(counts.values()), "comparison")
     # old audits do not record what is confirmatory
     is_recorded = bool(findings.confidence_statement(audit))
-    primary = _main_comparison(audit, audit_overview) if is_recorded else ""
+    primary = _main_comparison(audit) if is_recorded else ""
     if audit_overview.headline_comparisons:
         yield _headline_evidence(audit, audit_overview, primary)
     elif n_different:
         yield sentence_text("differences_shown", different=n_different, comparisons=n_comparisons)
     else:
         yield sentence_text("no_difference_shown", comparisons=n_comparisons)
-    if primary and not audit_overview.headline_comparisons:
+    if primary and not audit_overview.headline_comparisons and _is_main_judged(audit_overview):
         yield _confirmation_condition(audit, primary)
     if counts["equivalent"]:
         yield sentence_text(
@@ -191,8 +193,11 @@ def _how_sure(audit: Audit, audit_overview: Overview) -> Iterator[str]:
         )
     if is_recorded and not primary:
         yield sentence_text("nothing_confirmed")
-    elif is_recorded and len({group.grouping for group in audit_overview.groups}) > 1:
-        yield sentence_text("other_findings_exploratory", primary=primary)
+        return
+    if systems_text := _systems_without_primary(audit, audit_overview):
+        yield sentence_text("headline_exploratory_for", systems=systems_text)
+    if is_recorded and len({group.grouping for group in audit_overview.groups}) > 1:
+        yield sentence_text("other_findings_exploratory")
 
 
 def _confirmation_condition(audit: Audit, primary: str) -> str:
@@ -207,12 +212,14 @@ def _headline_evidence(audit: Audit, audit_overview: Overview, primary: str) -> 
 
     The largest p behind the headline decides.
     """
-    p_values = [each.p for each in audit_overview.headline_comparisons]
+    p_values = [comparison.p for comparison in audit_overview.headline_comparisons]
     known_p = [p for p in p_values if p is not None]
     evidence, p_text = sentence_text("some_evidence"), p_value(None)
     if known_p and len(known_p) == len(p_values):
         largest_p = max(known_p)
-        p_text = sentence_text("p_of_headline", p=p_value(largest_p, is_largest=len(known_p) > 1))
+        p_text = p_value(largest_p, is_largest=len(known_p) > 1)
+        if sum(audit_overview.verdict_counts.values()) > 1:
+            p_text = sentence_text("p_of_headline", p=p_text)
         if largest_p < _MAX_STRONG_P:
             evidence = sentence_text("strong_evidence")
     if not primary:
@@ -222,44 +229,71 @@ def _headline_evidence(audit: Audit, audit_overview: Overview, primary: str) -> 
     return sentence_text("unnamed_headline", evidence=evidence, p=p_text, primary=primary)
 
 
-def _main_comparison(audit: Audit, audit_overview: Overview) -> str:
-    """Return the main comparison; empty if a system of the headline lacks a threshold for it.
-
-    A point that all systems have on this screen needs no name.
-    """
-    primary = audit.record.get("primary", {})
-    label_of_system = {
-        system_name(system["system"], system["list"]): system_label(*system.values())
-        for system in systems(audit)
-    }
-    systems_of_headline = {each.system for each in audit_overview.headline_comparisons}
-    if not systems_of_headline <= {label_of_system[name] for name in primary}:
-        return ""
+def _main_comparison(audit: Audit) -> str:
+    """Return the main comparison; a point that all systems have on this screen needs no name."""
     points = {first_point_name(audit, system) for system in systems(audit)}
     return findings.primary_question_text(audit, points.pop() if len(points) == 1 else None)
 
 
+def _is_main_judged(audit_overview: Overview) -> bool:
+    """Return whether a group of the first grouping is compared with others."""
+    first_grouping = audit_overview.groups[0].grouping
+    return any(
+        comparison.verdict and comparison.reason_code != IS_REFERENCE
+        for group in audit_overview.groups
+        if group.grouping == first_grouping
+        for comparison in group.all_comparisons()
+    )
+
+
+def _systems_without_primary(audit: Audit, audit_overview: Overview) -> str:
+    """Return the systems of the headline that have no threshold for the main comparison."""
+    primary = audit.record.get("primary", {})
+    in_headline = {comparison.system for comparison in audit_overview.headline_comparisons}
+    labels = [
+        system_label(*system.values())
+        for system in systems(audit)
+        if system_name(system["system"], system["list"]) not in primary
+    ]
+    return ", ".join(label for label in labels if label in in_headline) if primary else ""
+
+
 def _unknown(audit_overview: Overview, all_caveats: Sequence[Caveat]) -> Sentence:
-    """Return how many comparisons are inconclusive, and how small the smallest groups are."""
+    """Return how many comparisons have no clear result, and how small the smallest groups are."""
     counts = audit_overview.verdict_counts
-    sentence = [Phrase(capitalised(sentence_text("no_comparison_inconclusive")))]
-    if counts["inconclusive"]:
+    n_unjudged = sum(
+        not comparison.verdict
+        for group in audit_overview.groups
+        if not group.allocation
+        for comparison in group.all_comparisons()
+    )
+    sentence = []
+    if counts.get("inconclusive"):
         words = sentence_text(
             "inconclusive_comparisons",
             inconclusive=counts["inconclusive"],
             comparisons=sum(counts.values()),
         )
         sentence = [Phrase(capitalised(words)), *_smallest_groups(audit_overview)]
-    for caveat in all_caveats:
-        if caveat.code == _STATED_AS_UNKNOWN:
-            n_groups = caveat.values["groups"]
-            words = sentence_text(
-                "groups_without_comparison",
-                groups="groups" if n_groups is None else count_of(n_groups, "more group"),
-                speakers=count_of(caveat.values["speakers"], "speaker"),
-                verb="has" if n_groups == 1 else "have",
-            )
-            sentence.append(Phrase(f". {capitalised(words)}"))
+    elif counts and not n_unjudged:
+        sentence = [Phrase(capitalised(sentence_text("no_comparison_inconclusive")))]
+    further_words = []
+    if counts and n_unjudged:
+        rates = count_of(n_unjudged, "error rate")
+        further_words.append(sentence_text("rates_without_verdict", rates=rates))
+    unknown_groups = [caveat for caveat in all_caveats if caveat.code == _STATED_AS_UNKNOWN]
+    for caveat in unknown_groups:
+        n_groups = caveat.values["groups"]
+        words = sentence_text(
+            "groups_without_comparison",
+            groups="groups" if n_groups is None else count_of(n_groups, "more group"),
+            speakers=count_of(caveat.values["speakers"], "speaker"),
+            verb="has" if n_groups == 1 else "have",
+            by_grouping=f" by {caveat.values['grouping']}" if len(unknown_groups) > 1 else "",
+        )
+        further_words.append(words)
+    for words in further_words:
+        sentence.append(Phrase(f"{'. ' if sentence else ''}{capitalised(words)}"))
     return sentence
 
 
@@ -269,18 +303,21 @@ def _smallest_groups(audit_overview: Overview) -> Iterator[Phrase]:
         (
             group
             for group in audit_overview.groups
-            if group.speakers is not None
-            and any(each.verdict == "inconclusive" for each in group.all_comparisons())
+            # with several allocations, a group occurs for each
+            if group.speakers is not None and not group.allocation
+            if any(comparison.verdict == "inconclusive" for comparison in group.all_comparisons())
         ),
         key=lambda group: group.speakers or 0,
     )
+    if not groups:
+        return
     smallest_groups = groups[:_MAX_SMALLEST_GROUPS] if len(groups) > _PAIR_SIZE else groups[:1]
     sizes = [count_of(group.speakers, "speaker") for group in smallest_groups]
     is_one_size = len(sizes) > 1 and len(set(sizes)) == 1
     for i, group in enumerate(smallest_groups):
         start = f". Smallest {'groups' if len(sizes) > 1 else 'group'}: "
         yield Phrase(" and " if i else start)
-        yield Phrase(group.name, _NAME)
+        yield Phrase(group.name, REFERENCE_GROUP)
         if not is_one_size:
             yield Phrase(f" ({sizes[i]})")
     if is_one_size:
