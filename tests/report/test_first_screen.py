@@ -226,7 +226,7 @@ def test_without_a_threshold_for_the_main_comparison_nothing_is_confirmed(audite
 
 def test_where_no_difference_is_shown_none_is_claimed(audited):
     words = certainty(audited(by="nation", operating_points="fpr=0.02"))["How sure"]
-    assert words.startswith("In 6 comparisons, no group is shown to be worse or better")
+    assert words.startswith("In 6 comparisons, neither a difference nor equivalence is shown")
 
 
 @pytest.mark.parametrize("case", ["no intervals", "one group"])
@@ -295,6 +295,7 @@ def test_equivalence_is_said_with_its_margin():
         "smaller than a factor of 1.25"
     ) in words["How sure"]
     assert words["Not known"] == "No comparison is inconclusive"
+    assert words["How sure"].startswith("In 2 comparisons, no group is shown to be worse or better")
 
 
 def test_abbreviations_are_explained_below_the_headline(audit):

@@ -48,6 +48,10 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         "each grouping and system)",
         {"different": 10, "comparisons": "76 comparisons"},
     ),
+    "nothing_shown": SentenceTemplate(
+        "in {comparisons}, neither a difference nor equivalence is shown",
+        {"comparisons": "76 comparisons"},
+    ),
     "no_difference_shown": SentenceTemplate(
         "in {comparisons}, no group is shown to be worse or better (p adjusted for "
         "each grouping and system)",

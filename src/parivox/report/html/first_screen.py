@@ -178,8 +178,10 @@ def _how_sure(audit: Audit, audit_overview: Overview) -> Iterator[str]:
         yield _headline_evidence(audit, audit_overview, primary)
     elif n_different:
         yield sentence_text("differences_shown", different=n_different, comparisons=n_comparisons)
-    else:
+    elif counts["equivalent"]:
         yield sentence_text("no_difference_shown", comparisons=n_comparisons)
+    else:
+        yield sentence_text("nothing_shown", comparisons=n_comparisons)
     if primary and not audit_overview.headline_comparisons and _is_main_judged(audit_overview):
         yield _confirmation_condition(audit, primary)
     if counts["equivalent"]:
