@@ -70,19 +70,17 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "strong_evidence": SentenceTemplate("strong evidence"),
     "some_evidence": SentenceTemplate("evidence"),
-    "p_of_headline": SentenceTemplate("{p}, adjusted for several comparisons", {"p": "p < 0.001"}),
+    "p_of_headline": SentenceTemplate("headline: {p}", {"p": "p < 0.001"}),
+    "adjusted_p_of_headline": SentenceTemplate("headline: adjusted {p}", {"p": "p < 0.001"}),
     "named_headline": SentenceTemplate(
-        "{evidence} ({p}), confirmed only if the main comparison, by {primary}, was named before "
-        "anyone saw the data, which Parivox cannot check",
-        {"evidence": "strong evidence", "p": "p < 0.001, adjusted", "primary": "gender"},
+        "{evidence}, confirmed only if the main comparison, by {primary}, was named before anyone "
+        "saw the data, which Parivox cannot check",
+        {"evidence": "strong evidence", "primary": "gender"},
     ),
     "unnamed_headline": SentenceTemplate(
         "{evidence}, but provisional: no record that a comparison by {primary} was planned before "
-        "anyone saw the data ({p})",
-        {"evidence": "strong evidence", "p": "p < 0.001, adjusted", "primary": "gender"},
-    ),
-    "headline_of_unknown_status": SentenceTemplate(
-        "{evidence} ({p})", {"evidence": "strong evidence", "p": "p < 0.001, adjusted"}
+        "anyone saw the data",
+        {"evidence": "strong evidence", "primary": "gender"},
     ),
     "named_comparison_confirmed": SentenceTemplate(
         "the main comparison, by {primary}, was named for this audit: differences are confirmed "
@@ -124,6 +122,9 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
     "trials_of_groups_unlike": SentenceTemplate(
         "trials differ between groups, which may affect {rates}",
         {"rates": "error rates"},
+    ),
+    "thresholds_of_these_trials": SentenceTemplate(
+        "thresholds were chosen on these same trials, so error rates on others may differ"
     ),
     "band_in_short": SentenceTemplate(
         "Grey band: factors below {margin:g} (equivalence margin)",

@@ -141,6 +141,13 @@ def _keys(audit: Audit, audit_overview: Overview) -> Iterator[str]:
     has_threshold = any(row["threshold"] is not None for row in audit.operating_points.rows())
     if has_threshold and not audit.record.get("countermeasure_thresholds"):
         yield sentence_text("threshold_in_short")
+    if audit_overview.headline_comparisons:
+        is_largest = len(audit_overview.headline_comparisons) > 1
+        p_text = p_value(_largest_p(audit_overview), is_largest=is_largest)
+        if sum(audit_overview.verdict_counts.values()) > 1:
+            yield sentence_text("adjusted_p_of_headline", p=p_text)
+        else:
+            yield sentence_text("p_of_headline", p=p_text)
 
 
 def _size(audit: Audit, audit_overview: Overview) -> list[str]:
@@ -209,26 +216,23 @@ def _confirmation_condition(audit: Audit, primary: str) -> str:
     return sentence_text("unnamed_comparison_confirmed", primary=primary)
 
 
-def _headline_evidence(audit: Audit, audit_overview: Overview, primary: str) -> str:
-    """Return how strong the evidence for the headline is, and whether it counts as confirmed.
-
-    The largest p behind the headline decides.
-    """
+def _largest_p(audit_overview: Overview) -> float | None:
+    """Return the largest p behind the headline; None if one of them is undefined."""
     p_values = [comparison.p for comparison in audit_overview.headline_comparisons]
     known_p = [p for p in p_values if p is not None]
-    evidence, p_text = sentence_text("some_evidence"), p_value(None)
-    if known_p and len(known_p) == len(p_values):
-        largest_p = max(known_p)
-        p_text = p_value(largest_p, is_largest=len(known_p) > 1)
-        if sum(audit_overview.verdict_counts.values()) > 1:
-            p_text = sentence_text("p_of_headline", p=p_text)
-        if largest_p < _MAX_STRONG_P:
-            evidence = sentence_text("strong_evidence")
+    return max(known_p) if known_p and len(known_p) == len(p_values) else None
+
+
+def _headline_evidence(audit: Audit, audit_overview: Overview, primary: str) -> str:
+    """Return how strong the evidence for the headline is, and whether it counts as confirmed."""
+    largest_p, evidence = _largest_p(audit_overview), sentence_text("some_evidence")
+    if largest_p is not None and largest_p < _MAX_STRONG_P:
+        evidence = sentence_text("strong_evidence")
     if not primary:
-        return sentence_text("headline_of_unknown_status", evidence=evidence, p=p_text)
+        return evidence
     if audit.record["options"]["primary"]:
-        return sentence_text("named_headline", evidence=evidence, p=p_text, primary=primary)
-    return sentence_text("unnamed_headline", evidence=evidence, p=p_text, primary=primary)
+        return sentence_text("named_headline", evidence=evidence, primary=primary)
+    return sentence_text("unnamed_headline", evidence=evidence, primary=primary)
 
 
 def _main_comparison(audit: Audit) -> str:
@@ -337,12 +341,14 @@ def _weaknesses(all_caveats: Sequence[Caveat]) -> list[str]:
     ]
     rates = {_RATE_NAMES.get(caveat.values["rates"], "error rates") for caveat in unlike_trials}
     rates_text = "error rates" if len(rates) > 1 else "".join(rates)
+    words_of_code = {
+        "trials_differ_between_groups": sentence_text("trials_of_groups_unlike", rates=rates_text),
+        "thresholds_set_on_audited_trials": sentence_text("thresholds_of_these_trials"),
+    }
     ordered = [*all_caveats[:1], *unlike_trials, *all_caveats[1:]]
     return list(
         dict.fromkeys(
-            sentence_text("trials_of_groups_unlike", rates=rates_text)
-            if caveat in unlike_trials
-            else caveat.short
+            words_of_code.get(caveat.code, caveat.short)
             for caveat in ordered
             if caveat.code != _STATED_AS_UNKNOWN
         )
