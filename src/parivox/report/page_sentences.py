@@ -93,7 +93,7 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         {"primary": "gender"},
     ),
     "other_findings_exploratory": SentenceTemplate(
-        "differences outside this comparison are exploratory (may be due to chance)"
+        "findings called exploratory below may be due to chance"
     ),
     "nothing_confirmed": SentenceTemplate(
         "All findings are exploratory, as the main comparison has no threshold: some may be due "

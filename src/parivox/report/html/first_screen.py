@@ -141,13 +141,6 @@ def _keys(audit: Audit, audit_overview: Overview) -> Iterator[str]:
     has_threshold = any(row["threshold"] is not None for row in audit.operating_points.rows())
     if has_threshold and not audit.record.get("countermeasure_thresholds"):
         yield sentence_text("threshold_in_short")
-    if audit_overview.headline_comparisons:
-        is_largest = len(audit_overview.headline_comparisons) > 1
-        p_text = p_value(_largest_p(audit_overview), is_largest=is_largest)
-        if sum(audit_overview.verdict_counts.values()) > 1:
-            yield sentence_text("adjusted_p_of_headline", p=p_text)
-        else:
-            yield sentence_text("p_of_headline", p=p_text)
 
 
 def _size(audit: Audit, audit_overview: Overview) -> list[str]:
@@ -221,6 +214,15 @@ def _largest_p(audit_overview: Overview) -> float | None:
     p_values = [comparison.p for comparison in audit_overview.headline_comparisons]
     known_p = [p for p in p_values if p is not None]
     return max(known_p) if known_p and len(known_p) == len(p_values) else None
+
+
+def _headline_p(audit_overview: Overview) -> str:
+    """Return the largest p behind the headline; that of the only comparison is not adjusted."""
+    is_largest = len(audit_overview.headline_comparisons) > 1
+    p_text = p_value(_largest_p(audit_overview), is_largest=is_largest)
+    if sum(audit_overview.verdict_counts.values()) > 1:
+        return sentence_text("adjusted_p_of_headline", p=p_text)
+    return sentence_text("p_of_headline", p=p_text)
 
 
 def _headline_evidence(audit: Audit, audit_overview: Overview, primary: str) -> str:
@@ -379,6 +381,8 @@ def _legend(
         sentence_text("inconclusive_sign"),
         sentence_text("adjusted_p"),
     ]
+    if audit_overview.headline_comparisons:
+        legend.append(_headline_p(audit_overview))
     if any(
         comparison.worse_group for group in shown_groups for comparison in group.all_comparisons()
     ):
