@@ -74,7 +74,7 @@ if TYPE_CHECKING:
 _MAX_NAMED = 3
 """Groups named in a sentence, with their ratios."""
 _DIFFERENT_VERDICTS = ("worse", "better")
-_PAIR_SIZE = 2
+PAIR_SIZE = 2
 """Two groups are compared with each other, and so only once."""
 _RATE_NAMES = {
     "fnr": "false reject rates",
@@ -522,7 +522,7 @@ def _is_pair(groups: Sequence[GroupResult], reference: str) -> bool:
 
     The group that is the `best` reference is not compared with the other one.
     """
-    return len(groups) == _PAIR_SIZE and reference != "best"
+    return len(groups) == PAIR_SIZE and reference != "best"
 
 
 def _group_comparison(scope: Scope, rate_row: Row, verdict_row: Row | None) -> GroupComparison:
@@ -582,7 +582,7 @@ def _are_judged(audit: Audit, groups: Sequence[GroupResult]) -> bool:
     """Return whether any group has a verdict that findings rest on."""
     if is_identification(audit) and rates_only_sentences(audit):
         return False
-    return any(each.verdict for group in groups for each in group.all_comparisons())
+    return any(comparison.verdict for group in groups for comparison in group.all_comparisons())
 
 
 def _findings(audit: Audit, groups: Sequence[GroupResult]) -> Iterator[Sentence]:
@@ -715,7 +715,7 @@ def _grouping_sentences(
         )
         for metric, (worse, better) in _differing_groups(audit, groups).items()
     ]
-    if len(groups) == _PAIR_SIZE:
+    if len(groups) == PAIR_SIZE:
         sentences = [_with_other_group(sentence, groups) for sentence in sentences]
     if has_joint_tests:
         sentences += ([Phrase(words)] for words in _joint_differences(audit, groups, by_grouping))
@@ -796,7 +796,7 @@ def _inconclusive_share(codes: Sequence[str]) -> str:
         return sentence_text("only_comparison_inconclusive")
     if n_inconclusive < len(codes):
         share = f"{count_text(n_inconclusive)} of {count_text(len(codes))}"
-    elif len(codes) == _PAIR_SIZE:
+    elif len(codes) == PAIR_SIZE:
         share = "both"
     else:
         share = f"all {count_text(len(codes))}"
@@ -919,7 +919,7 @@ def _systems_text(comparisons: Sequence[GroupComparison], n_systems: int) -> str
     """Return in which of several systems a group differs."""
     if len(comparisons) < n_systems:
         return ", ".join(comparison.system for comparison in comparisons)
-    return "both systems" if n_systems == _PAIR_SIZE else f"all {n_systems} systems"
+    return "both systems" if n_systems == PAIR_SIZE else f"all {n_systems} systems"
 
 
 def _ratios_text(
@@ -1361,7 +1361,7 @@ def _fairer_systems(audit: Audit, groups: Sequence[GroupResult]) -> Iterator[str
         if any(comparison.verdict == "worse" for comparison in group.comparisons[metric])
     ]
     rows = _ratio_comparison_rows(audit, groups[0].grouping)
-    if len(systems(audit)) != _PAIR_SIZE or not rows or not worse:
+    if len(systems(audit)) != PAIR_SIZE or not rows or not worse:
         return
     row_of = {
         (row["group"], row["metric"]): (row, p)

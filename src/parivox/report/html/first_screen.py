@@ -21,7 +21,7 @@ from parivox.report.audit_queries import (
 )
 from parivox.report.catalogue import sentence_text
 from parivox.report.identification import gallery_text, is_identification, unit_text
-from parivox.report.overview import REFERENCE_GROUP, SET_BY_THRESHOLD, Phrase
+from parivox.report.overview import PAIR_SIZE, REFERENCE_GROUP, SET_BY_THRESHOLD, Phrase
 from parivox.report.ratio_strips import HIGHEST, LOWEST, SHAPES, SIGNS, TICKS, axis_position
 from parivox.report.sheets.supplementary import limits
 from parivox.report.words import (
@@ -56,8 +56,6 @@ _MAX_NAMES_LENGTH = 60
 _MAX_SMALLEST_GROUPS = 2
 """Smallest groups that are named with their sizes."""
 _RATE_NAMES = {"FNRs": "false reject rates", "FPRs": "false accept rates"}
-_PAIR_SIZE = 2
-"""Of two groups, the smaller one is named, as two that are the smallest say nothing."""
 _STATED_AS_UNKNOWN = "groups_without_trials"
 """The limitation that is stated among what is not known."""
 _MAX_STRONG_P = 0.01
@@ -319,7 +317,8 @@ def _smallest_groups(audit_overview: Overview) -> Iterator[Phrase]:
     )
     if not groups:
         return
-    smallest_groups = groups[:_MAX_SMALLEST_GROUPS] if len(groups) > _PAIR_SIZE else groups[:1]
+    # of two groups, the smaller one alone: both would say nothing
+    smallest_groups = groups[:_MAX_SMALLEST_GROUPS] if len(groups) > PAIR_SIZE else groups[:1]
     sizes = [count_of(group.speakers, "speaker") for group in smallest_groups]
     is_one_size = len(sizes) > 1 and len(set(sizes)) == 1
     for i, group in enumerate(smallest_groups):
