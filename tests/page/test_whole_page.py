@@ -177,7 +177,7 @@ def test_the_counts_below_the_headline_are_those_of_the_bar(opened, h_page):
         tally = " ".join(page.locator("#answer .tally").inner_text().split())
     pattern = r"(\d+) comparisons: ▲ (\d+) worse ▼ (\d+) better = \d+ equivalent \? (\d+) inconcl"
     total, _, _, inconclusive = map(int, re.search(pattern, tally).groups())
-    assert "Strong evidence, but provisional: no record" in words
+    assert "Strong evidence, but unconfirmed: no record here" in words
     assert f"{inconclusive} of {total} comparisons are inconclusive" in words
 
 

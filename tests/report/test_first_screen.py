@@ -15,7 +15,7 @@ from parivox.report.words import p_value
 
 OLD = Path(__file__).parents[1] / "old_audits" / "0.1.0-plain.zip"
 CONFIRMED = "only if this comparison was planned before anyone saw the data"
-EXPLORATORY = "Findings called exploratory below may be due to chance"
+EXPLORATORY = "Any findings by {} may be due to chance"
 
 
 def certainty(audit, extra_caveats=()):
@@ -55,8 +55,8 @@ def test_the_headline_comes_first_with_the_largest_p_behind_it(audit):
     assert (row["metric"], row["group"]) == ("fnr", "f")
     evidence = "Strong evidence" if row["p_holm"] < 0.01 else "Evidence"
     assert certainty(audit)["How sure"].startswith(
-        f"{evidence}, but provisional: no record that a comparison by gender was planned before "
-        f"anyone saw the data. {EXPLORATORY}"
+        f"{evidence}, but unconfirmed: no record here that comparing by gender was "
+        f"planned before anyone saw the data. {EXPLORATORY.format('gender+nation')}"
     )
     legend = first_screen(audit, overview(audit))["legend"]
     assert f"headline: adjusted {p_value(row['p_holm'])}" in legend
@@ -68,7 +68,7 @@ def test_evidence_is_strong_by_its_adjusted_p(audit, p, words):
     comparisons = [each._replace(p=p) for each in audit_overview.headline_comparisons]
     screen = first_screen(audit, audit_overview._replace(headline_comparisons=comparisons))
     (_, sentence), *_ = screen["certainty"]
-    assert plain_text(sentence).startswith(f"{words}, but provisional")
+    assert plain_text(sentence).startswith(f"{words}, but unconfirmed")
     assert f"headline: adjusted p = {p:.2g}" in screen["legend"]
 
 
@@ -77,7 +77,7 @@ def test_where_a_p_is_missing_evidence_is_not_called_strong(audit):
     comparisons = [each._replace(p=None) for each in audit_overview.headline_comparisons]
     screen = first_screen(audit, audit_overview._replace(headline_comparisons=comparisons))
     (_, sentence), *_ = screen["certainty"]
-    assert plain_text(sentence).startswith("Evidence, but provisional")
+    assert plain_text(sentence).startswith("Evidence, but unconfirmed")
     assert "headline: adjusted p undefined" in screen["legend"]
 
 
@@ -133,6 +133,15 @@ def test_of_several_allocations_a_group_is_named_once(audited):
     assert "Smallest groups: India and Norway (8 speakers each)" in words
 
 
+@pytest.mark.slow
+def test_a_further_allocation_is_exploratory_by_no_name_of_its_own(audited):
+    options = {"by": "gender", "operating_points": "fpr=0.02", "allocate": ["both", "test"]}
+    words = certainty(audited(**options))["How sure"]
+    assert "Any other findings may be due to chance" in words
+    assert "allocat" not in words
+    assert "findings by gender" not in words
+
+
 def test_trials_of_decisions_have_no_threshold(material):
     trials, speakers = material
     decisions = {
@@ -140,9 +149,9 @@ def test_trials_of_decisions_have_no_threshold(material):
         "decision": ["accept" if score > 1 else "reject" for score in trials["score"]],
     }
     audit = pv.audit(decisions, speakers, by="gender", replicates=50)
-    keys = first_screen(audit, overview(audit))["keys"]
-    assert "trial: two recordings compared" in keys
-    assert not [key for key in keys if key.startswith("threshold")]
+    screen = first_screen(audit, overview(audit))
+    texts = [*screen["keys"], *(plain_text(words) for _, words in screen["certainty"])]
+    assert not [words for words in texts if "threshold" in words]
 
 
 def test_of_several_systems_the_largest_p_is_stated(audit, material):
@@ -196,7 +205,7 @@ def test_a_comparison_that_was_not_named_is_not_confirmed(audited):
     by_nation = audited(by=["nation", "gender"], operating_points=["fpr=0.01"])
     words = certainty(by_nation)["How sure"]
     assert f"Differences by nation are confirmed {CONFIRMED}, which this audit does not" in words
-    assert EXPLORATORY in words
+    assert EXPLORATORY.format("gender") in words
 
 
 @pytest.mark.slow
@@ -207,11 +216,11 @@ def test_a_comparison_that_was_named_is_confirmed_on_a_condition(audited):
         "The main comparison, by nation, was named for this audit: differences are confirmed only "
         "if it was named before anyone saw the data"
     ) in words
-    assert EXPLORATORY in words
+    assert EXPLORATORY.format("gender") in words
     words = certainty(audited(**options, primary="gender@fpr=0.01"))["How sure"]
     assert (
         "confirmed only if the main comparison, by gender, was named before anyone saw the data, "
-        "which Parivox cannot check. Findings called exploratory"
+        "which Parivox cannot check. " + EXPLORATORY.format("nation")
     ) in words
 
 
@@ -254,10 +263,13 @@ def test_what_was_not_recorded_is_not_said_of_old_audits(tmp_path):
 
 def test_what_weakens_a_difference_is_said_in_words(audit):
     words = certainty(audit)["Weakened by"]
-    assert ("trials differ between groups, which may affect false accept rates") in words
+    assert (
+        "tests differed between groups (in some, impostors more often share a trait), so true gaps "
+        "in false accepts may be larger or smaller"
+    ) in words
     shorts = [caveat.short for caveat in overview(audit).caveats]
     assert shorts[0].startswith("thresholds set on the audited trials")
-    assert words.startswith("thresholds were chosen on these same trials, so error rates on others")
+    assert words.startswith("the cut-off for acceptance (threshold) was chosen on this same data")
     assert words.count(";") == 1
 
 
@@ -270,11 +282,11 @@ def test_groups_without_trials_are_not_known_rather_than_a_weakness(material, in
     more["nation"] += ["India", "Chile"]
     options = {"operating_points": "fpr=0.01", "replicates": 50, "intervals": intervals}
     words = certainty(pv.audit(trials, speakers=more, by="gender", **options))
-    assert words["Not known"].endswith("1 more group (1 speaker) has no trials")
-    assert "no trials" not in words["Weakened by"]
+    assert words["Not known"].endswith("1 more group (1 speaker) was not tested")
+    assert "not tested" not in words["Weakened by"]
     words = certainty(pv.audit(trials, speakers=more, by=["gender", "nation"], **options))
     for grouping in ("gender", "nation"):
-        assert f"1 more group by {grouping} (1 speaker) has no trials" in words["Not known"]
+        assert f"1 more group by {grouping} (1 speaker) was not tested" in words["Not known"]
 
 
 def test_equivalence_is_said_with_its_margin():
@@ -302,10 +314,8 @@ def test_equivalence_is_said_with_its_margin():
 def test_abbreviations_are_explained_below_the_headline(audit):
     keys = first_screen(audit, overview(audit))["keys"]
     assert keys == [
-        "false accept: an impostor is accepted at the speaker's risk",
+        "false accept: an impostor passes as the speaker, who bears the risk",
         "[\N{NO-BREAK SPACE}]: plausible range (95 % confidence interval)",
-        "trial: two recordings compared",
-        "threshold: lowest accepted score",
     ]
 
 
@@ -321,8 +331,14 @@ def test_systems_are_named_as_such_until_they_are_many(material):
 
 def test_the_band_is_named_at_the_figure(audit, audited):
     caption = first_screen(audit, overview(audit))["caption"]
-    assert "Grey band: factors below 1.25 (equivalence margin)" in caption
-    assert "Intervals are unadjusted, p is adjusted" in caption
+    assert "Grey band: factors below 1.25" in caption
+    p_words = "p (adjusted, lines not): how often chance alone gives any such gap"
+    is_p_shown = any(
+        comparison.fails_only_after_holm
+        for group in overview(audit).groups
+        for comparison in group.all_comparisons()
+    )
+    assert (p_words in caption) == is_p_shown
     without = audited(by="gender", operating_points="fpr=0.01", intervals=False)
     caption = first_screen(without, overview(without))["caption"]
     assert not [words for words in caption if "band" in words]

@@ -212,12 +212,18 @@ def trials_that_differ_between_groups(audit: Audit) -> Iterator[Caveat]:
         for check in failed_checks:
             if check["id"] not in findings.CHECKS_BETWEEN_GROUPS:
                 continue
-            rates, errors = findings.CHECKS_BETWEEN_GROUPS[check["id"]]
+            rates, errors, difference = findings.CHECKS_BETWEEN_GROUPS[check["id"]]
             sentence = findings.check_sentence(check)
             # G8 compares nontarget trials, and knows only those whose two speakers are known
             if check["id"] == "G8" and systems_with_unknown_speakers.intersection(names):
                 sentence += " (" + sentence_text("of_trials_of_known_speakers") + ")"
-            values = {"rates": rates, "errors": errors, "systems": names, "check": sentence}
+            values = {
+                "rates": rates,
+                "errors": errors,
+                "difference": difference,
+                "systems": names,
+                "check": sentence,
+            }
             yield Caveat("trials_differ_between_groups", values)
 
 

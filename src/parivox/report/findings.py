@@ -84,13 +84,16 @@ if TYPE_CHECKING:
     from parivox.report.words import Row
 
 CHECKS_BETWEEN_GROUPS = {
-    "G8": ("FPRs", "false accepts"),
-    "G9": ("FNRs", "false rejects"),
-    "G11": ("error rates", "error rates"),
-    "G12": ("error rates", "error rates"),
-    "G13": ("FPRs", "false accepts"),
+    "G8": ("FPRs", "false accepts", "impostors more often share a trait"),
+    "G9": ("FNRs", "false rejects", "both voice samples come from one recording more often"),
+    "G11": ("error rates", "error rates", "recordings are longer"),
+    "G12": ("error rates", "error rates", "more recordings are short"),
+    "G13": ("FPRs", "false accepts", "speakers face more impostors"),
 }
-"""Checks of a list without which a difference between groups may be one between their trials."""
+"""Checks of a list without which a difference between groups may be one between their trials.
+
+Each with the rates and errors that it concerns, and what differs between groups.
+"""
 _MAX_LISTED_THRESHOLDS = 5
 _MAX_UNKNOWN_SHARE = 0.05
 """Share of trials that may be in no group without a caveat."""

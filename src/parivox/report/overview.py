@@ -100,7 +100,7 @@ _SYSTEM_CLAIMS = {
     ),
 }
 """What is said of the better of two systems, and of the best."""
-SET_BY_THRESHOLD = "preset"
+SET_BY_THRESHOLD = "chosen"
 REFERENCE_GROUP = "other"
 _LOST_TO_HOLM = "not_after_holm"
 _MAX_NEAR_P = 0.5

@@ -33,7 +33,7 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         {"selection": "The groups with most speakers", "reference": "all other groups combined"},
     ),
     "false_accepts_put_others_at_risk": SentenceTemplate(
-        "false accept: an impostor is accepted at the speaker's risk"
+        "false accept: an impostor passes as the speaker, who bears the risk"
     ),
     "range_in_brackets": SentenceTemplate(
         "[ ]: plausible range ({confidence:g} % confidence interval)",
@@ -78,8 +78,8 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         {"evidence": "strong evidence", "primary": "gender"},
     ),
     "unnamed_headline": SentenceTemplate(
-        "{evidence}, but provisional: no record that a comparison by {primary} was planned before "
-        "anyone saw the data",
+        "{evidence}, but unconfirmed: no record here that comparing by {primary} was planned "
+        "before anyone saw the data",
         {"evidence": "strong evidence", "primary": "gender"},
     ),
     "named_comparison_confirmed": SentenceTemplate(
@@ -92,8 +92,9 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         "saw the data, which this audit does not record",
         {"primary": "gender"},
     ),
-    "other_findings_exploratory": SentenceTemplate(
-        "findings called exploratory below may be due to chance"
+    "other_findings_exploratory": SentenceTemplate("any other findings may be due to chance"),
+    "findings_of_grouping_exploratory": SentenceTemplate(
+        "any findings by {grouping} may be due to chance", {"grouping": "gender+nationality"}
     ),
     "nothing_confirmed": SentenceTemplate(
         "All findings are exploratory, as the main comparison has no threshold: some may be due "
@@ -110,29 +111,31 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         _inconclusive_comparisons, {"inconclusive": 66, "comparisons": 76}
     ),
     "groups_without_comparison": SentenceTemplate(
-        "{groups}{by_grouping} ({speakers}) {verb} no trials",
+        "{groups}{by_grouping} ({speakers}) {verb} not tested",
         {
             "groups": "38 more groups",
             "speakers": "61 speakers",
-            "verb": "have",
+            "verb": "were",
             "by_grouping": "",
         },
     ),
     "no_comparison_inconclusive": SentenceTemplate("no comparison is inconclusive"),
     "trials_of_groups_unlike": SentenceTemplate(
-        "trials differ between groups, which may affect {rates}",
-        {"rates": "error rates"},
+        "tests differed between groups (in some, {differences}), so true gaps in {errors} may be "
+        "larger or smaller",
+        {"differences": "speakers face more impostors", "errors": "false accepts"},
     ),
     "thresholds_of_these_trials": SentenceTemplate(
-        "thresholds were chosen on these same trials, so error rates on others may differ"
+        "the cut-off for acceptance (threshold) was chosen on this same data, so error rates on "
+        "new data may differ"
     ),
     "band_in_short": SentenceTemplate(
-        "Grey band: factors below {margin:g} (equivalence margin)",
+        "Grey band: factors below {margin:g}",
         {"margin": 1.25},
     ),
-    "adjusted_in_short": SentenceTemplate("Intervals are unadjusted, p is adjusted"),
-    "trial_in_short": SentenceTemplate("trial: two recordings compared"),
-    "threshold_in_short": SentenceTemplate("threshold: lowest accepted score"),
+    "adjusted_in_short": SentenceTemplate(
+        "p (adjusted, lines not): how often chance alone gives any such gap"
+    ),
     "observed_rates_only": SentenceTemplate(
         "observed rates, errors/trials below; without intervals there are no verdicts"
     ),
@@ -154,7 +157,7 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         "comparisons"
     ),
     "comparison_seen_elsewhere": SentenceTemplate(
-        "“mirrors” names the worse group, whose row shows the verdict of the same comparison"
+        "“see” names the worse group, whose row shows the verdict of the same comparison"
     ),
     "ratio_of_rates": SentenceTemplate(
         "ratio: error rate divided by the rate of {reference}",

@@ -151,10 +151,10 @@ def test_groups_are_drawn_with_the_ratios_of_their_verdicts(audited, read):
             text = f'v-{row["verdict"]}">{sign} {short_number(row["ratio"])}×'
             if row["verdict"] == "better":  # as the other of two groups is worse: in grey
                 worse_group = "m" if row["group"] == "f" else "f"
-                note = f'<small class="p">mirrors {worse_group} </small>'
+                note = f'<small class="p">see {worse_group} </small>'
                 text = f'v-none">{note}{short_number(row["ratio"])}×'
             assert text in opening
-    assert "“mirrors” names the worse group" in html
+    assert "“see” names the worse group" in html
 
 
 def cells(html, caption):

@@ -55,7 +55,6 @@ _MAX_NAMES_LENGTH = 60
 """Letters of the names of systems there; longer names speak for themselves."""
 _MAX_SMALLEST_GROUPS = 2
 """Smallest groups that are named with their sizes."""
-_RATE_NAMES = {"FNRs": "false reject rates", "FPRs": "false accept rates"}
 _STATED_AS_UNKNOWN = "groups_without_trials"
 """The limitation that is stated among what is not known."""
 _MAX_STRONG_P = 0.01
@@ -111,7 +110,7 @@ def first_screen(
         ),
         "bar": _verdict_bar(audit_overview),
         "shown": [_group_row(audit, group) for group in shown_groups],
-        "caption": [caption, *_figure_key(audit, audit_overview)],
+        "caption": [caption, *_figure_key(audit, audit_overview, shown_groups)],
         "caveats": all_caveats,
         "legend": _legend(audit, audit_overview, shown_groups),
         "limits": list(limits(audit)),
@@ -134,11 +133,6 @@ def _keys(audit: Audit, audit_overview: Overview) -> Iterator[str]:
             "range_in_brackets",
             confidence=100 * audit.record["options"]["confidence"],
         )
-    if not is_identification(audit):
-        yield sentence_text("trial_in_short")
-    has_threshold = any(row["threshold"] is not None for row in audit.operating_points.rows())
-    if has_threshold and not audit.record.get("countermeasure_thresholds"):
-        yield sentence_text("threshold_in_short")
 
 
 def _size(audit: Audit, audit_overview: Overview) -> list[str]:
@@ -196,8 +190,18 @@ def _how_sure(audit: Audit, audit_overview: Overview) -> Iterator[str]:
         return
     if systems_text := _systems_without_primary(audit, audit_overview):
         yield sentence_text("headline_exploratory_for", systems=systems_text)
-    if is_recorded and len({group.grouping for group in audit_overview.groups}) > 1:
-        yield sentence_text("other_findings_exploratory")
+    groupings = list(dict.fromkeys(group.grouping for group in audit_overview.groups))
+    if is_recorded and len(groupings) > 1:
+        yield _chance_of_other_findings(audit, groupings)
+
+
+def _chance_of_other_findings(audit: Audit, groupings: Sequence[str]) -> str:
+    """Return that findings of all but the first grouping may be due to chance."""
+    # a grouping under a further allocation is exploratory, too, and its name is no word for a list
+    has_one_allocation = len(audit.record["options"]["allocate"]) == 1
+    if has_one_allocation and len(groupings) == PAIR_SIZE:
+        return sentence_text("findings_of_grouping_exploratory", grouping=groupings[1])
+    return sentence_text("other_findings_exploratory")
 
 
 def _confirmation_condition(audit: Audit, primary: str) -> str:
@@ -294,7 +298,7 @@ def _unknown(audit_overview: Overview, all_caveats: Sequence[Caveat]) -> Sentenc
             "groups_without_comparison",
             groups="groups" if n_groups is None else count_of(n_groups, "more group"),
             speakers=count_of(caveat.values["speakers"], "speaker"),
-            verb="has" if n_groups == 1 else "have",
+            verb="was" if n_groups == 1 else "were",
             by_grouping=f" by {caveat.values['grouping']}" if len(unknown_groups) > 1 else "",
         )
         further_words.append(words)
@@ -340,10 +344,14 @@ def _weaknesses(all_caveats: Sequence[Caveat]) -> list[str]:
     unlike_trials = [
         caveat for caveat in all_caveats if caveat.code == "trials_differ_between_groups"
     ]
-    rates = {_RATE_NAMES.get(caveat.values["rates"], "error rates") for caveat in unlike_trials}
-    rates_text = "error rates" if len(rates) > 1 else "".join(rates)
+    differences = {caveat.values["difference"]: None for caveat in unlike_trials}
+    errors = {caveat.values["errors"] for caveat in unlike_trials}
     words_of_code = {
-        "trials_differ_between_groups": sentence_text("trials_of_groups_unlike", rates=rates_text),
+        "trials_differ_between_groups": sentence_text(
+            "trials_of_groups_unlike",
+            differences=" or ".join(differences),
+            errors=errors.pop() if len(errors) == 1 else "error rates",
+        ),
         "thresholds_set_on_audited_trials": sentence_text("thresholds_of_these_trials"),
     }
     ordered = [*all_caveats[:1], *unlike_trials, *all_caveats[1:]]
@@ -359,10 +367,17 @@ def _weaknesses(all_caveats: Sequence[Caveat]) -> list[str]:
 # ---- the figure
 
 
-def _figure_key(audit: Audit, audit_overview: Overview) -> Iterator[str]:
-    """Yield what the lines and the band of the figure are, in a few words."""
+def _figure_key(
+    audit: Audit, audit_overview: Overview, shown_groups: Sequence[GroupResult]
+) -> Iterator[str]:
+    """Yield what the band of the figure and a p beside a ratio are, in a few words."""
     if audit_overview.verdict_counts:
         yield sentence_text("band_in_short", margin=audit.record["options"]["margin"])
+    if any(
+        comparison.fails_only_after_holm
+        for group in shown_groups
+        for comparison in group.all_comparisons()
+    ):
         yield sentence_text("adjusted_in_short")
 
 
@@ -528,7 +543,7 @@ def _drawn_comparison(audit: Audit, comparison: GroupComparison) -> dict[str, An
 def _note_text(comparison: GroupComparison) -> str:
     """Return what stands before a ratio: the group that is worse instead, or a p-value."""
     if comparison.worse_group:
-        return f"mirrors {comparison.worse_group}"
+        return f"see {comparison.worse_group}"
     return p_value(comparison.p) if comparison.fails_only_after_holm else ""
 
 
