@@ -157,3 +157,28 @@ def test_processors_and_memory_of_a_container(tmp_path, monkeypatch):
     (inner.parent / "memory.current").write_text("2000\n")
     (inner.parent / "memory.stat").write_text("anon 9\ninactive_file 500\n")
     assert cgroup.available_bytes() == 1500
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("meminfo", "MemAvailable:\n"),
+        ("meminfo", "MemAvailable: unknown kB\n"),
+        ("cgroup", "none\n\n0:\n"),
+        ("fs/memory.current", "many\n"),
+        ("fs/memory.stat", "inactive_file -\n"),
+        ("fs/cpu.max", "150000\n"),
+    ],
+)
+def test_what_a_sandbox_writes_in_another_form_is_no_limit(tmp_path, monkeypatch, name, text):
+    for attribute, place in (("_OWN_GROUP", "cgroup"), ("_MOUNT", "fs"), ("_MEMORY", "meminfo")):
+        monkeypatch.setattr(cgroup, attribute, tmp_path / place)
+    (tmp_path / "fs").mkdir()
+    (tmp_path / "cgroup").write_text("0::/\n")
+    (tmp_path / "meminfo").write_text("MemAvailable: 8 kB\n")
+    (tmp_path / "fs" / "memory.max").write_text("4096\n")
+    (tmp_path / "fs" / "memory.current").write_text("0\n")
+    assert cgroup.available_bytes() == 4096
+    (tmp_path / name).write_text(text)
+    assert cgroup.available_bytes() in {4096, 8192}
+    assert cgroup.processor_quota() == math.inf

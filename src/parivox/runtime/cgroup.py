@@ -30,16 +30,16 @@ def available_bytes() -> float:
     """Return the memory that this process and others may still take; infinite if not known."""
     available = math.inf
     for line in _text(_MEMORY).splitlines():
-        name, _, number = line.partition(":")
-        if name == "MemAvailable":
-            available = float(number.split()[0]) * 1024
+        words = line.split()
+        if words[:1] == ["MemAvailable:"] and words[1:] and words[1].isdecimal():
+            available = float(words[1]) * 1024
     for folder in _group_folders("memory"):
         for limit_name, usage_name in (
             ("memory.max", "memory.current"),
             ("memory.limit_in_bytes", "memory.usage_in_bytes"),
         ):
             limit, usage = _words(folder / limit_name), _words(folder / usage_name)
-            if limit and usage and limit[0].isdecimal():
+            if limit and usage and limit[0].isdecimal() and usage[0].isdecimal():
                 available = min(available, int(limit[0]) - int(usage[0]) + _file_cache(folder))
     return max(available, 0)
 
@@ -47,14 +47,19 @@ def available_bytes() -> float:
 def _file_cache(folder: Path) -> int:
     """Return the bytes of files that a group keeps in memory until it needs the room."""
     statistics = [line.split() for line in _text(folder / "memory.stat").splitlines()]
-    sizes = {words[0]: int(words[1]) for words in statistics if len(words) == 2}
+    sizes = {
+        words[0]: int(words[1]) for words in statistics if len(words) == 2 and words[1].isdecimal()
+    }
     return sizes.get("total_inactive_file", sizes.get("inactive_file", 0))
 
 
 def _group_folders(controller: str) -> Iterator[Path]:
     """Yield the folders of the group of this process and of the groups around it."""
     for line in _text(_OWN_GROUP).splitlines():
-        _, controllers, path = line.split(":", 2)
+        _, _, controllers_and_path = line.partition(":")
+        controllers, colon, path = controllers_and_path.partition(":")
+        if not colon:  # some sandboxes write lines of their own
+            continue
         if controllers and controller not in controllers.split(","):
             continue
         mount = _MOUNT / controllers if controllers else _MOUNT
