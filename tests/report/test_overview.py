@@ -232,8 +232,8 @@ def test_a_point_that_is_missed_is_told_by_what_it_comes_to(material):
         )
     )
     assert (
-        "one common threshold: set for 1 %, but 100 % of nontarget trials are accepted"
-        in audit_overview.threshold
+        "one common threshold, set on development trials so that 1 % of nontarget trials are "
+        "accepted; here 100 %" in audit_overview.threshold
     )
 
 

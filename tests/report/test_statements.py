@@ -32,6 +32,25 @@ def test_rates_are_shares_of_trials(point, words):
     assert point_in_short({"operating_point": point}) == words
 
 
+@pytest.mark.parametrize(
+    ("point", "words"),
+    [
+        ("fpr=0.01", "so that 1 % of nontarget trials are accepted; here 1.94 %"),
+        ("fnr=0.2", "so that 20 % of target trials are rejected"),
+        ("eer", "so that both error types are equally frequent"),
+        ("min-cdet", "so that the cost is lowest"),
+    ],
+)
+def test_what_a_threshold_reaches_elsewhere_is_not_said_of_these_trials(point, words):
+    row = {"operating_point": point, "source": "development trials", "fpr": 0.0194, "fnr": None}
+    assert point_in_short(row) == f"set on development trials {words}"
+
+
+def test_a_given_threshold_is_not_called_set_on_development_trials():
+    row = {"operating_point": "threshold=0.5", "source": "development trials", "fpr": 0.0194}
+    assert point_in_short(row) == "a score of 0.5"
+
+
 @pytest.mark.parametrize("width", [40, 60, 79, 80, 81, 99, 120])
 def test_no_line_ends_between_a_number_and_its_unit(width):
     words = " ".join(f"{'word ' * (n % 7)}{n}.{n} % of {n} trials," for n in range(60))

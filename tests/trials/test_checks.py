@@ -58,6 +58,12 @@ def test_each_fault_fails_its_checks_and_no_others(even, people, fault):
         assert finding.mend
 
 
+def test_the_smallest_groups_are_those_of_all_groupings(even, people):
+    people = {**people, "nationality": ["UK", "IE", "IE", "IE"]}
+    checked = check(even, speakers=people, by=["nationality", "gender"])
+    assert checked["G7"].sentence.endswith("smallest groups: UK 1, f 2, m 2")
+
+
 def test_thresholds_can_be_set(even, people):
     checked = check(even, speakers=people, by="gender")
     assert failing(checked) == {"G2", "G7"}

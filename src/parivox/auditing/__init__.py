@@ -144,6 +144,9 @@ if TYPE_CHECKING:
         DEPLOYED as DEPLOYED,
     )
     from parivox.auditing.operating_points import (
+        DEVELOPMENT_TRIALS as DEVELOPMENT_TRIALS,
+    )
+    from parivox.auditing.operating_points import (
         NO_SCORES as NO_SCORES,
     )
     from parivox.auditing.operating_points import (
@@ -277,6 +280,7 @@ _HOMES = {
     "parivox.auditing.missing_scores": ("MISSING_SCORES", "MISSING_TARGETS"),
     "parivox.auditing.operating_points": (
         "DEPLOYED",
+        "DEVELOPMENT_TRIALS",
         "SAME_TRIALS",
         "NO_SCORES",
         "NO_TRIALS",

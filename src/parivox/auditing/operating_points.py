@@ -50,6 +50,8 @@ MIN_ADCF = "min-adcf"
 DEPLOYED = "deployed"
 SAME_TRIALS = "these trials"
 """The source of a threshold that was set on the audited trials themselves."""
+DEVELOPMENT_TRIALS = "development trials"
+"""The source of a threshold that was set on other trials."""
 NO_SCORES = "decisions_without_scores"
 NO_TRIALS = {
     "fpr": "no_nontarget_trials",

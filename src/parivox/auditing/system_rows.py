@@ -17,7 +17,13 @@ from parivox.auditing.curves import (
 from parivox.auditing.estimates import key_columns as metric_columns
 from parivox.auditing.failures import add_cause_rows
 from parivox.auditing.meta import add_meta_rows, add_sweep_rows
-from parivox.auditing.operating_points import DEPLOYED, NO_TRIALS, SAME_TRIALS, locate_points
+from parivox.auditing.operating_points import (
+    DEPLOYED,
+    DEVELOPMENT_TRIALS,
+    NO_TRIALS,
+    SAME_TRIALS,
+    locate_points,
+)
 from parivox.auditing.pairing import Pairing, add_pairing_rows
 from parivox.auditing.speaker_errors import count_matrices
 from parivox.auditing.system import suppressed_values
@@ -287,7 +293,7 @@ def _add_curves(
 def _add_operating_points(table: TableBuilder, system: System, stratum: Stratum) -> None:
     """Add the thresholds, and what each gives on all trials or within a stratum."""
     located_points = system.points.located
-    source = SAME_TRIALS if system.development is None else "development trials"
+    source = SAME_TRIALS if system.development is None else DEVELOPMENT_TRIALS
     if stratum.name:
         located_points = [
             located if located.reason else _located_in_stratum(system, located, stratum)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from parivox.auditing import (
     ATTACK_DEPENDENT,
+    DEVELOPMENT_TRIALS,
     IS_REFERENCE,
     NO_TRIALS,
     SAME_TRIALS,
@@ -1143,6 +1144,8 @@ def _threshold_text(audit: Audit) -> str:
     kinds = {point_as_given(row).partition("=")[0] for row in first_points}
     is_target_reached = not any(map(_misses_target, first_points))
     link = ", at which" if is_target_reached and kinds <= {*_TARGET_RATES, "eer"} else ":"
+    if all(map(_is_set_on_development, first_points)):
+        link = ","
     return f"{threshold}{link} {words}"
 
 
@@ -1192,6 +1195,25 @@ def _event_text(rate: str, share: str) -> str:
     }[rate]
 
 
+def _is_set_on_development(row: Row) -> bool:
+    """Return whether a threshold was searched on development trials."""
+    point = point_as_given(row)
+    is_searched = point.startswith((*_TARGET_RATES, "eer", "min-cdet"))
+    return is_searched and row.get("source") == DEVELOPMENT_TRIALS
+
+
+def _development_threshold_text(row: Row) -> str:
+    """Return what a threshold reaches on development trials, and which rate it has here."""
+    kind, _, setting = point_as_given(row).partition("=")
+    if kind not in _TARGET_RATES:
+        aim = sentence_text("lowest_cost" if kind == "min-cdet" else "error_types_equally_frequent")
+        return sentence_text("threshold_set_on_development", aim=aim)
+    aim = _event_text(kind, f"{100 * float(setting):g} %")
+    if row.get(kind) is None:
+        return sentence_text("threshold_set_on_development", aim=aim)
+    return sentence_text("rate_of_development_threshold", aim=aim, reached=percent(row[kind]))
+
+
 def _misses_target(row: Row) -> bool:
     """Return whether the rate that an operating point holds is far from its target."""
     kind, _, setting = point_as_given(row).partition("=")
@@ -1214,15 +1236,10 @@ def point_in_short(row: Row, *, says_limit: bool = False) -> str:
     """
     point = point_as_given(row)
     kind, _, setting = point.partition("=")
+    if _is_set_on_development(row):
+        return _development_threshold_text(row)
     if kind in _TARGET_RATES:
-        target_rate = float(setting)
-        if _misses_target(row):
-            reached = _event_text(kind, percent(row[kind]))
-            return f"set for {100 * target_rate:g} %, but {reached}"
-        reached_rate = row.get(kind)
-        is_below = says_limit and reached_rate is not None and reached_rate < target_rate
-        at_most = "at most " if is_below and row["source"] == SAME_TRIALS else ""
-        return _event_text(kind, f"{at_most}{100 * target_rate:g} %")
+        return _target_rate_text(row, says_limit=says_limit)
     if kind == "threshold":
         return f"a score of {setting}"
     if point.startswith("min-adcf") and row.get("threshold") is not None:
@@ -1231,6 +1248,18 @@ def point_in_short(row: Row, *, says_limit: bool = False) -> str:
     if point.startswith(("min-cdet", "min-adcf")):
         return "the threshold with the minimum cost"
     return _POINT_DESCRIPTIONS.get(point, point)
+
+
+def _target_rate_text(row: Row, *, says_limit: bool) -> str:
+    """Return the rate that a threshold was set for on the audited trials, or what it is instead."""
+    kind, _, setting = point_as_given(row).partition("=")
+    target_rate = float(setting)
+    if _misses_target(row):
+        return f"set for {100 * target_rate:g} %, but {_event_text(kind, percent(row[kind]))}"
+    reached_rate = row.get(kind)
+    is_below = says_limit and reached_rate is not None and reached_rate < target_rate
+    at_most = "at most " if is_below and row["source"] == SAME_TRIALS else ""
+    return _event_text(kind, f"{at_most}{100 * target_rate:g} %")
 
 
 def _pooled_rates(audit: Audit) -> Iterator[PooledRates]:

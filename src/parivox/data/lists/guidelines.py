@@ -274,10 +274,12 @@ def _g7_speakers_by_group(counts: ListCounts, check: Check) -> Finding:
     grouping, sizes = min(sizes_by_grouping, key=lambda pair: int(pair[1].min()))
     n_few = sum(int(check.is_violated(group_sizes).sum()) for _, group_sizes in sizes_by_grouping)
     n_groups = sum(group_sizes.size for _, group_sizes in sizes_by_grouping)
-    smallest_first = np.argsort(sizes, kind="stable")[:MAX_GROUPS_NAMED]
-    smallest = [
-        {"group": grouping.groups[group], "speakers": int(sizes[group])} for group in smallest_first
+    groups_of_all = [
+        {"group": group, "speakers": int(size)}
+        for each_grouping, group_sizes in sizes_by_grouping
+        for group, size in zip(each_grouping.groups, group_sizes, strict=True)
     ]
+    smallest = sorted(groups_of_all, key=lambda size: size["speakers"])[:MAX_GROUPS_NAMED]
     return check.finding(
         sizes.min(),
         fact(
