@@ -147,7 +147,7 @@ _TABLE_TEXTS = {
     },
     "pairing": {
         "draws": "rate in each replicate, encoded",
-        "fit": "agreement of the replicates with the standard error",
+        "fit": "correlation of the draws with the replicates, in [-1, 1]",
         "list_sha256": "hash of the ids and labels of the list",
         "log_se": "standard error of the logarithm of the rate",
         "members": "keyed hash of the speakers of the group",

@@ -102,7 +102,7 @@ def trend(
         docs/methods/uncertainty.md#residuals-and-variances, and never below that of independent
         trials. Degrees of freedom as there, with each speaker's part of the information on the
         slope for trials, and one speaker fewer for the second fitted number. In simulations 95 %
-        intervals covered .97 to 1.0 of the slopes with 6 to 12 speakers, .93 to .98 with 25 and
+        intervals covered .97 to 1 of the slopes with 6 to 12 speakers, .93 to .98 with 25 and
         100.
 
     Examples

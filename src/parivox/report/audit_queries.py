@@ -34,7 +34,7 @@ WITHOUT_SPOOF = full_sentence("measures_without_spoof_accepts")
 """What is said next to measures that join two error types, in audits with spoof trials."""
 SPOOF_EERS = ("spf_eer", "sasv_eer")
 """Equal error rates that only lists with spoof trials have."""
-SPOOF_TRIALS_OF_GROUP = "spoof trials that claim a speaker of the group"
+SPOOF_TRIALS_OF_GROUP = "counted over spoof trials that claim a speaker of the group"
 VERDICTS = {
     "worse": "worse",
     "better": "better",

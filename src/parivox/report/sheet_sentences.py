@@ -56,7 +56,7 @@ SHEET_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "spoof_accepts_of_group": SentenceTemplate(
         "Spoof accepts of a group: {trials}",
-        {"trials": "spoof trials that claim a speaker of the group"},
+        {"trials": "counted over spoof trials that claim a speaker of the group"},
     ),
     "false_accepts_of_group": SentenceTemplate(
         "{numbers} False accepts of a group: {allocation}.{spoof}",
