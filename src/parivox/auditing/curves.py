@@ -45,7 +45,7 @@ MAX_BAND_THRESHOLDS, MIN_BAND_THRESHOLDS = 24, 4
 """Shared thresholds with intervals, besides those of the operating points."""
 MAX_TRIALS_FOR_ALL_BANDS = 1_000_000
 """Trials from which on there are fewer, so that they cost no larger share of an audit."""
-MAX_PAIR_THRESHOLDS = 1 << 25
+MAX_PAIR_THRESHOLDS = 1 << 23
 """Pairs of speakers times thresholds that are counted together; more would take too much memory."""
 COARSE_STEP, MIN_STEP_RATE = 0.1, 1e-4
 """In probits: steps of the rates of all trials between thresholds of speaker counts; and the
@@ -256,28 +256,26 @@ def threshold_bands(
     ):
         chunk = located_points[start : start + chunk_size]
         index_by_threshold = point_index_by_threshold(chunk)
-        errors_of_all, *errors_of_layouts = count_speaker_errors(
-            trials, layouts, placed(), chunk, units
-        )
+        errors_by_layout = count_speaker_errors(trials, layouts, placed(), chunk, units)
 
         def band(groups: SpeakerErrors, pooled: SpeakerErrors) -> Band:
             intervals = rate_intervals(groups, pooled, options, with_p=False)
             return band_columns(intervals, index_by_threshold)  # noqa: B023 - called at once
 
-        no_groups = errors_of_all[0].cell_slice(0, 0)
-        pooled_band = band(no_groups, errors_of_all[1])
+        all_errors, _ = next(errors_by_layout)
+        pooled_band = band(all_errors.cell_slice(0, 0), all_errors)
         bands_of_layouts[0].append(pooled_band)
-        for layout_bands, (cell_errors, stratum_errors) in zip(
-            bands_of_layouts[1:], errors_of_layouts, strict=True
-        ):
-            if stratum_errors is not errors_of_all[1]:
+        # one layout after the other, as errors of pairs of speakers take much memory
+        for layout_bands in bands_of_layouts[1:]:
+            cell_errors, stratum_errors = next(errors_by_layout)
+            if stratum_errors is not all_errors:
                 layout_bands.append(band(cell_errors, stratum_errors))
-                continue
-            # the pooled cell is that of all trials, whose band is known already
-            group_band = band(cell_errors, stratum_errors.cell_slice(0, 0))
-            layout_bands.append(
-                {name: np.hstack((group_band[name], pooled_band[name])) for name in pooled_band}
-            )
+            else:  # the pooled cell is that of all trials, whose band is known already
+                group_band = band(cell_errors, stratum_errors.cell_slice(0, 0))
+                layout_bands.append(
+                    {name: np.hstack((group_band[name], pooled_band[name])) for name in pooled_band}
+                )
+            del cell_errors, stratum_errors
     bands_by_name = {}
     for layout, layout_bands in zip(layouts, bands_of_layouts, strict=True):
         name = layout.grouping.name if layout.grouping else "all"

@@ -117,7 +117,7 @@ def count_failures(
                 placed(), place_trials(trials, layouts, failed=failed_stages, scored=False)
             )
             attempted_errors.append(
-                count_speaker_errors(trials, layouts, placed_trials, located_points, units)
+                list(count_speaker_errors(trials, layouts, placed_trials, located_points, units))
             )
     has_too_many_recordings = attempts.trials.utterance_speaker.size > MAX_COUNTED_RECORDINGS
     failures_of_layouts = []

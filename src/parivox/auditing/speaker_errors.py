@@ -17,7 +17,7 @@ from parivox.core.key_sums import index_codes, sum_by_key
 from parivox.core.registry import ALL_RATES, ERROR_TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -78,8 +78,8 @@ def count_speaker_errors(
     chunks: Iterable[PlacedTrials],
     located_points: Sequence[LocatedPoint],
     units: Units,
-) -> list[tuple[SpeakerErrors, SpeakerErrors]]:
-    """Count errors and trials of every layout by speaker or pair, by cell and by stratum.
+) -> Iterator[tuple[SpeakerErrors, SpeakerErrors]]:
+    """Yield errors and trials of every layout by speaker or pair, by cell and by stratum.
 
     A cell is ``stratum * n_groups + group``.
 
@@ -91,7 +91,8 @@ def count_speaker_errors(
     trials
         The encoded trials, or speaker counts of them whose thresholds include those of the points.
     layouts, chunks
-        What the cells are of, the first of all trials; `parivox.auditing.layout.place_trials`.
+        What the cells are of, the first of all trials; `parivox.auditing.layout.place_trials`. A
+        list of one chunk is counted layout by layout: a caller that keeps none holds few of them.
     located_points
         Operating points: trials are accepted at their thresholds or, at ``deployed``, as decided.
         Where a point was not found, errors mean nothing.
@@ -101,28 +102,58 @@ def count_speaker_errors(
     error_types: Sequence[ErrorType] = ERROR_TYPES[: trials.n_classes]
     if units.are_probe_speakers:
         error_types = [error_type._replace(is_of_pairs=False) for error_type in error_types]
-    cell_errors = [_ErrorSums(layout.n_cells, units, error_types) for layout in layouts]
-    stratum_errors = [_ErrorSums(layout.n_strata, units, error_types) for layout in layouts]
-    for placed in chunks:
-        acceptances = Acceptances.of_trials(trials, placed, located_points)
-        classes = _units_by_class(trials, placed, units, error_types)
-        for i, trial_cells in placed.cells_by_layout.items():
-            cell_errors[i].add(classes, trial_cells.cells, acceptances)
-            if layouts[i].allocation == "either":  # cells share trials
-                stratum_errors[i].add(classes, [trial_cells.stratum], acceptances)
-    for sums in (*cell_errors, *stratum_errors):
-        sums.join()
-    all_errors, n_all = cell_errors[0].finish(), cell_errors[0].n_trials()
-    errors_by_layout = [(all_errors, all_errors)]
-    for layout, of_cells, of_strata in zip(
-        layouts[1:], cell_errors[1:], stratum_errors[1:], strict=True
-    ):
-        if layout.allocation != "either":
-            of_strata.part_sums = of_cells.sums_by_stratum(layout.n_cells_per_stratum)
-        has_all_trials = layout.n_strata == 1 and of_strata.n_trials() == n_all
-        pooled = all_errors if has_all_trials else of_strata.finish()
-        errors_by_layout.append((of_cells.finish(), pooled))
-    return errors_by_layout
+
+    def classify(placed: PlacedTrials) -> _ClassifiedChunk:
+        return _ClassifiedChunk(
+            placed,
+            Acceptances.of_trials(trials, placed, located_points),
+            _units_by_class(trials, placed, units, error_types),
+        )
+
+    classified_chunks: Iterable[_ClassifiedChunk] = map(classify, chunks)
+    layouts_at_once = len(layouts)
+    if isinstance(chunks, list) and len(chunks) == 1:
+        classified_chunks, layouts_at_once = list(classified_chunks), 1
+    all_errors: SpeakerErrors | None = None
+    n_all: list[int | list[int]] = []
+    for start in range(0, len(layouts), layouts_at_once):
+        numbers = range(start, start + layouts_at_once)
+        cell_errors = {i: _ErrorSums(layouts[i].n_cells, units, error_types) for i in numbers}
+        stratum_errors = {i: _ErrorSums(layouts[i].n_strata, units, error_types) for i in numbers}
+        for placed, acceptances, classes in classified_chunks:
+            for i in numbers:
+                if i not in placed.cells_by_layout:
+                    continue
+                trial_cells = placed.cells_by_layout[i]
+                cell_errors[i].add(classes, trial_cells.cells, acceptances)
+                if layouts[i].allocation == "either":  # cells share trials
+                    stratum_errors[i].add(classes, [trial_cells.stratum], acceptances)
+        for i in numbers:
+            # taken out, so that sums are given back once they are errors
+            of_cells, of_strata = cell_errors.pop(i), stratum_errors.pop(i)
+            of_cells.join()
+            of_strata.join()
+            if all_errors is None:
+                all_errors, n_all = of_cells.finish(), of_cells.n_trials()
+                pooled = errors = all_errors
+            else:
+                layout = layouts[i]
+                if layout.allocation != "either":
+                    of_strata.part_sums = of_cells.sums_by_stratum(layout.n_cells_per_stratum)
+                has_all_trials = layout.n_strata == 1 and of_strata.n_trials() == n_all
+                pooled = all_errors if has_all_trials else of_strata.finish()
+                errors = of_cells.finish()
+            del of_cells, of_strata
+            yield errors, pooled
+            del errors, pooled
+
+
+class _ClassifiedChunk(NamedTuple):
+    """One chunk of trials, with what is the same for all layouts."""
+
+    placed: PlacedTrials
+    acceptances: Acceptances
+    classes: list[_ClassUnits]
 
 
 class Matrix(NamedTuple):
@@ -233,11 +264,13 @@ class Acceptances(NamedTuple):
         code = entry.astype(np.int64) * n_steps
         code += self.n_passed.take(row)
         cumulative = self._count(code, row, n_entries * n_steps).reshape(n_entries, n_steps)
+        del code  # as large as the rows: many entries leave room for few such arrays
         np.cumsum(cumulative, axis=1, out=cumulative)
         trials = cumulative[:, -1].copy()
         errors = np.empty((self.n_points, n_entries), dtype=np.int64)
-        rejected = cumulative[:, :-1].T
-        errors[self.order] = trials - rejected if is_of_accepts else rejected
+        for point, rejected in zip(self.order, cumulative[:, :-1].T, strict=True):
+            errors[point] = trials - rejected if is_of_accepts else rejected
+        del cumulative
         if self.decided is None:
             return trials, errors
         point, accepted, is_known = self.decided
@@ -260,8 +293,13 @@ class Acceptances(NamedTuple):
         if is_counted is not None:
             is_row_counted = is_counted[row]
             entry, row = entry[is_row_counted], row[is_row_counted]
-        weight = None if self.weight is None else self.weight[row]
-        return np.bincount(entry, weight, minlength=n_entries).astype(np.int64, copy=False)
+        if self.weight is None:
+            return np.bincount(entry, minlength=n_entries).astype(np.int64, copy=False)
+        counts = np.bincount(entry, self.weight[row], minlength=n_entries)
+        # in place, as these may be the largest arrays: numbers of either kind take eight bytes
+        whole_counts = counts.view(np.int64)
+        np.copyto(whole_counts, counts, casting="unsafe")
+        return whole_counts
 
 
 class _ClassUnits(NamedTuple):
@@ -315,11 +353,15 @@ class _PartSums(NamedTuple):
         trials = [sums.trials for sums in part_sums]
         if len({table.ndim for table in trials}) > 1:  # some decisions are known of all trials
             trials = [np.broadcast_to(sums.trials, sums.errors.shape) for sums in part_sums]
-        code, (all_trials, all_errors) = sum_by_key(
-            np.concatenate([sums.code for sums in part_sums]),
-            np.concatenate(trials, axis=-1),
-            np.concatenate([sums.errors for sums in part_sums], axis=-1),
-        )
+        if len(part_sums) == 1:  # no copies
+            columns = only
+        else:
+            columns = cls(
+                np.concatenate([sums.code for sums in part_sums]),
+                np.concatenate(trials, axis=-1),
+                np.concatenate([sums.errors for sums in part_sums], axis=-1),
+            )
+        code, (all_trials, all_errors) = sum_by_key(*columns)
         return cls(code, all_trials, all_errors)
 
 

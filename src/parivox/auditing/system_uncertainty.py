@@ -31,7 +31,7 @@ from parivox.runtime.memory import give_back_memory
 from parivox.runtime.progress import stage, with_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -239,8 +239,10 @@ def sample_speakers(
 
     # Errors and trials by speaker and by pair of speakers.
     with stage("errors by speaker"):
-        errors = count_speaker_errors(
-            trials, layouts, placement.chunks(range(len(layouts))), located_points, units
+        errors = list(
+            count_speaker_errors(
+                trials, layouts, placement.chunks(range(len(layouts))), located_points, units
+            )
         )
     matrices = None
     if source.has_matrices:
@@ -380,18 +382,18 @@ class _Placement:
                 placed.in_layouts(layout_numbers) for placed in place_trials(trials, layouts)
             ]
 
-    def chunks(self, layout_numbers: Sequence[int]) -> Iterator[PlacedTrials]:
-        """Yield some of the trials at a time, in some of the layouts."""
-        yield from self._place(layout_numbers, ROWS_PER_CHUNK)
+    def chunks(self, layout_numbers: Sequence[int]) -> Iterable[PlacedTrials]:
+        """Return some of the trials at a time, in some of the layouts; a list where placed."""
+        return self._place(layout_numbers, ROWS_PER_CHUNK)
 
     def all_trials(self, layout_numbers: Sequence[int]) -> PlacedTrials:
         """Return all trials at once, where they are held, in some of the layouts."""
         (placed,) = self._place(layout_numbers, 0)
         return placed
 
-    def _place(self, layout_numbers: Sequence[int], chunk_size: int) -> Iterator[PlacedTrials]:
+    def _place(self, layout_numbers: Sequence[int], chunk_size: int) -> Iterable[PlacedTrials]:
         if self._placed_trials:
-            return (placed.in_layouts(layout_numbers) for placed in self._placed_trials)
+            return [placed.in_layouts(layout_numbers) for placed in self._placed_trials]
         return place_trials(
             self.trials, [self.layouts[i] for i in layout_numbers], at_once=chunk_size
         )

@@ -345,9 +345,10 @@ def _with_target_groups(
         for name, counted, target in moves:
             new_codes = np.array([*_target_positions(counted, target), -1], dtype=np.int32)
             if (new_codes[:-1] != np.arange(new_codes.size - 1)).any():
-                column = columns.get(name, counts.rows.columns[name])
-                is_in_layout = counts.rows.columns["layout"] == layout
-                columns[name] = np.where(is_in_layout, new_codes[column], column)
+                column = columns.setdefault(name, counts.rows.columns[name].astype(np.int32))
+                # of this layout alone: the codes of another one may be larger
+                rows = np.flatnonzero(counts.rows.columns["layout"] == layout)
+                column[rows] = new_codes[column[rows]]
     stratum_positions = [[0]]
     stratum_positions += [
         _target_positions(target_grouping, counted_grouping)
