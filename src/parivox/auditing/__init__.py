@@ -61,6 +61,8 @@ if TYPE_CHECKING:
     from parivox.auditing.counts.trial_counts import (
         TrialCounts as TrialCounts,
     )
+    from parivox.auditing.curves import MAX_BAND_THRESHOLDS as MAX_BAND_THRESHOLDS
+    from parivox.auditing.curves import MAX_PAIR_THRESHOLDS as MAX_PAIR_THRESHOLDS
     from parivox.auditing.curves import THINNING as THINNING
     from parivox.auditing.data_table import (
         AT_DEPLOYED_THRESHOLD as AT_DEPLOYED_THRESHOLD,
@@ -253,7 +255,7 @@ _HOMES = {
         "STRATUM_WITHHELD",
         "TrialCounts",
     ),
-    "parivox.auditing.curves": ("THINNING",),
+    "parivox.auditing.curves": ("MAX_BAND_THRESHOLDS", "MAX_PAIR_THRESHOLDS", "THINNING"),
     "parivox.auditing.data_table": (
         "AT_DEPLOYED_THRESHOLD",
         "POINT_WARNINGS",

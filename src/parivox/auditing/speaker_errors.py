@@ -17,7 +17,7 @@ from parivox.core.key_sums import index_codes, sum_by_key
 from parivox.core.registry import ALL_RATES, ERROR_TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -118,16 +118,9 @@ def count_speaker_errors(
     n_all: list[int | list[int]] = []
     for start in range(0, len(layouts), layouts_at_once):
         numbers = range(start, start + layouts_at_once)
-        cell_errors = {i: _ErrorSums(layouts[i].n_cells, units, error_types) for i in numbers}
-        stratum_errors = {i: _ErrorSums(layouts[i].n_strata, units, error_types) for i in numbers}
-        for placed, acceptances, classes in classified_chunks:
-            for i in numbers:
-                if i not in placed.cells_by_layout:
-                    continue
-                trial_cells = placed.cells_by_layout[i]
-                cell_errors[i].add(classes, trial_cells.cells, acceptances)
-                if layouts[i].allocation == "either":  # cells share trials
-                    stratum_errors[i].add(classes, [trial_cells.stratum], acceptances)
+        cell_errors, stratum_errors = _sums_of_layouts(
+            {i: layouts[i] for i in numbers}, classified_chunks, units, error_types
+        )
         for i in numbers:
             # taken out, so that sums are given back once they are errors
             of_cells, of_strata = cell_errors.pop(i), stratum_errors.pop(i)
@@ -146,6 +139,29 @@ def count_speaker_errors(
             del of_cells, of_strata
             yield errors, pooled
             del errors, pooled
+
+
+def _sums_of_layouts(
+    layouts: Mapping[int, Layout],
+    classified_chunks: Iterable[_ClassifiedChunk],
+    units: Units,
+    error_types: Sequence[ErrorType],
+) -> tuple[dict[int, _ErrorSums], dict[int, _ErrorSums]]:
+    """Return the errors of the cells and of the strata of each layout, by its number."""
+    cell_errors, stratum_errors = (
+        {i: _ErrorSums(n_cells, units, error_types) for i, n_cells in sizes.items()}
+        for sizes in (
+            {i: layout.n_cells for i, layout in layouts.items()},
+            {i: layout.n_strata for i, layout in layouts.items()},
+        )
+    )
+    for placed, acceptances, classes in classified_chunks:
+        for i in layouts.keys() & placed.cells_by_layout.keys():
+            trial_cells = placed.cells_by_layout[i]
+            cell_errors[i].add(classes, trial_cells.cells, acceptances)
+            if layouts[i].allocation == "either":  # cells share trials
+                stratum_errors[i].add(classes, [trial_cells.stratum], acceptances)
+    return cell_errors, stratum_errors
 
 
 class _ClassifiedChunk(NamedTuple):

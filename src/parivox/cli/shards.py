@@ -79,6 +79,7 @@ def add_to(commands: Any, words: str) -> None:
 
 
 def _plan(arguments: argparse.Namespace) -> None:
+    from parivox.share.shard_memory import write_memory_files  # noqa: PLC0415
     from parivox.share.shard_plan import plan  # noqa: PLC0415
 
     options = given_options(arguments, AuditOptions)
@@ -91,6 +92,7 @@ def _plan(arguments: argparse.Namespace) -> None:
         options["threshold_from"] = arguments.threshold_from[-1]
     shards = given_options(arguments, ShardsPlanCommand).get("shards", ShardsPlanCommand.shards)
     shard_plan = plan(named, out=arguments.out, shards=shards, **options)
+    write_memory_files(shard_plan)
     n_shards, n_files = len(shard_plan), len(shard_plan.scores)
     run_command = f"parivox shards run {shlex.quote(str(arguments.out))}"
     files = "1 file" if n_files == 1 else f"{n_files:,} files"

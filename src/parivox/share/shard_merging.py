@@ -21,6 +21,7 @@ from parivox.data.score_extent import pair_in_two_shards
 from parivox.data.trial_set import TrialSet
 from parivox.errors import DataError
 from parivox.runtime.disk import sha256_of
+from parivox.share.shard_memory import check_merge_fits
 from parivox.share.shard_plan import (
     THRESHOLDS_FILE,
     decoded_speakers,
@@ -105,10 +106,12 @@ def merge(
         find_thresholds(folder)
         return None
     counts, summed_file = _shard_files(plan, COUNTS_FILE), plan.folder / COUNTS_FILE
+    speaker_counts = _shard_files(plan, SPEAKER_COUNTS_FILE)
     recorded_sha256 = read_json(plan.folder / THRESHOLDS_FILE).get("counts")
     if summed_file.exists() and sha256_of(summed_file) == recorded_sha256:
         counts = [str(summed_file)]  # the sum that the thresholds were set on
-    files = [*counts, *_shard_files(plan, SPEAKER_COUNTS_FILE)]
+    check_merge_fits(plan, counts[0])
+    files = [*counts, *speaker_counts]
     if not plan.step:
         whole_list = {plan.name: plan.scores}
         count_list = partial(_counts_of_list, plan, files)

@@ -353,7 +353,8 @@ def plan(
         "options": stored,
     }
     document["id"] = _plan_id(document)
-    _try_first_rows(_plan_from_document(folder, document), inputs)
+    # refuses options that do not fit the files
+    gather_first_rows(_plan_from_document(folder, document))
     plan_file = folder / PLAN_FILE
     if plan_file.exists() and read_json(plan_file).get("id") != document["id"]:
         msg = f"--out {out}: contains another plan"
@@ -444,17 +445,17 @@ def gather_trials(
         return trials, count_options
 
 
-def _try_first_rows(plan: Plan, inputs: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse options that do not fit the files, by the first rows of the shortest one."""
+def gather_first_rows(plan: Plan) -> GroupedTrials:
+    """Return the trials of the first rows of the shortest file, with the speakers of all."""
     shortest = min(
-        (input_file for input_file in inputs if input_file["role"] == "scores"),
+        (input_file for input_file in plan.inputs if input_file["role"] == "scores"),
         key=lambda input_file: input_file["rows"],
     )
     file_rows = next(
         rows for shard in plan.shards for rows in shard if rows.path == shortest["path"]
     )
     last_row = min(shortest["rows"], MAX_TRIED_ROWS)
-    gather_trials(plan, [replace(file_rows, first=0, last=last_row)])
+    return gather_trials(plan, [replace(file_rows, first=0, last=last_row)])[0]
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from parivox.data.metadata import checked_count
 from parivox.errors import DataError
 from parivox.runtime.disk import sha256_of
 from parivox.share.shard_plan import damaged_file_error, read_json, write_json
@@ -33,6 +34,9 @@ class ShardRecord:
     hashes: dict[str, str]
     inputs: Sequence[dict[str, Any]] = ()  # files that its trials were read from
     speakers: str = ""  # of its trials, as `parivox.share.shard_plan.encoded_speakers` writes them
+    # of its speaker counts; 0 before these are made, and in records of earlier versions
+    n_rows: int = 0
+    n_pairs: int = 0  # different pairs of speakers, or of blocks of them, in nontarget trials
 
     @classmethod
     def read(cls, plan: Plan, number: int) -> ShardRecord:
@@ -55,9 +59,15 @@ class ShardRecord:
                 raise DataError(msg, hint)
         try:
             return cls(
-                plan, number, {**document["files"]}, document["inputs"], document["speakers"]
+                plan,
+                number,
+                {**document["files"]},
+                document["inputs"],
+                document["speakers"],
+                checked_count(document.get("rows", 0)),
+                checked_count(document.get("pairs", 0)),
             )
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise damaged_file_error(path) from error
 
     @property
@@ -70,10 +80,19 @@ class ShardRecord:
         path = self.home / name
         return name in self.hashes and path.is_file() and self.hashes[name] == sha256_of(path)
 
-    def with_file(self, name: str, inputs: Sequence[dict[str, Any]], speakers: str) -> ShardRecord:
+    def with_file(
+        self,
+        name: str,
+        inputs: Sequence[dict[str, Any]],
+        speakers: str,
+        n_rows: int = 0,
+        n_pairs: int = 0,
+    ) -> ShardRecord:
         """Return the record with a file that was just made, and write it."""
         hashes = {**self.hashes, name: sha256_of(self.home / name)}
-        record = replace(self, hashes=hashes, inputs=inputs, speakers=speakers)
+        record = replace(
+            self, hashes=hashes, inputs=inputs, speakers=speakers, n_rows=n_rows, n_pairs=n_pairs
+        )
         # after each file, so that a run that is killed later need not make it again
         write_json(
             self.home / RECORD_FILE,
@@ -85,6 +104,8 @@ class ShardRecord:
                 "files": record.hashes,
                 "inputs": record.inputs,
                 "speakers": record.speakers,
+                "rows": record.n_rows,
+                "pairs": record.n_pairs,
             },
         )
         return record

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from parivox.auditing import count_by_speaker, count_trials
+from parivox.core.counts import NONTARGET
 from parivox.data.score_bins import parse_bins
 from parivox.data.trial_set import TrialSet
 from parivox.data.units import (
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from parivox.auditing import GroupedTrials
+    from parivox.data.speaker_counts import SpeakerCounts
     from parivox.data.speakers import Speakers
     from parivox.options.audit import CountOptions
     from parivox.runtime.progress import Progress
@@ -100,9 +104,12 @@ def run_shard(
                 record = record.with_file(COUNTS_FILE, *_count_scores(plan, number).origin)
         if speaker_count_inputs is not None and not record.has_intact_file(SPEAKER_COUNTS_FILE):
             with _reporting_failures(plan, number):
+                shard_trials, speaker_counts = _count_by_speaker(plan, number, speaker_count_inputs)
                 record = record.with_file(
                     SPEAKER_COUNTS_FILE,
-                    *_count_by_speaker(plan, number, speaker_count_inputs).origin,
+                    *shard_trials.origin,
+                    len(speaker_counts),
+                    _n_pairs(speaker_counts),
                 )
     return record.hashes
 
@@ -143,7 +150,7 @@ def _count_scores(plan: Plan, number: int) -> _ShardTrials:
 
 def _count_by_speaker(
     plan: Plan, number: int, speaker_count_inputs: SpeakerCountInputs
-) -> _ShardTrials:
+) -> tuple[_ShardTrials, SpeakerCounts]:
     """Write the speaker counts of a shard."""
     shard_trials = _read_shard(plan, number)
     speaker_block = None
@@ -157,7 +164,16 @@ def _count_by_speaker(
         shard_trials.trials, speaker_count_inputs.thresholds, groupings, speaker_block
     )
     speaker_counts.save(plan.home(number) / SPEAKER_COUNTS_FILE)
-    return shard_trials
+    return shard_trials, speaker_counts
+
+
+def _n_pairs(speaker_counts: SpeakerCounts) -> int:
+    """Return the number of different pairs of units that nontarget trials compare."""
+    columns = speaker_counts.columns
+    rows = np.flatnonzero(columns["trial_class"] == NONTARGET)
+    enrol, test = (columns[side][rows].astype(np.int64) for side in ("enrol_unit", "test_unit"))
+    pairs = np.minimum(enrol, test) << 32 | np.maximum(enrol, test)
+    return int(np.unique(pairs).size)
 
 
 @contextmanager

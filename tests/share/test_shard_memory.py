@@ -1,0 +1,189 @@
+"""The memory that a merge is said to take: estimated, checked, and asked of schedulers."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import parivox as pv
+from parivox.cli import main
+from parivox.errors import DataError
+from parivox.shards import merge, plan, run
+from parivox.share import shard_memory
+from parivox.share.shard_plan import read_plan
+
+SOURCES = Path(pv.__file__).parents[1]
+ROOT = Path(__file__).parents[2]
+# in a process of its own, as a child's peak is at least that of the process that starts it
+MEASURED = """
+import resource, subprocess, sys
+subprocess.run([sys.executable, "-m", "parivox", *sys.argv[1:], "--quiet"], check=True, stdout=2)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
+"""
+
+
+def write_lists(folder, n_trials, n_speakers):
+    """Trials of random pairs of speakers, who have two attributes."""
+    draw = np.random.default_rng(7)
+    enrol = draw.integers(n_speakers, size=n_trials)
+    test = np.where(draw.random(n_trials) < 0.1, enrol, draw.integers(n_speakers, size=n_trials))
+    is_target = enrol == test
+    pl.DataFrame(
+        {
+            "enrol": [f"s{i:05d}/e{k}" for k, i in enumerate(enrol.tolist())],
+            "test": [f"s{i:05d}/t{k}" for k, i in enumerate(test.tolist())],
+            "score": np.round(draw.normal(is_target * 2.5), 4),
+            "label": is_target.astype(int),
+        }
+    ).write_parquet(folder / "trials.parquet")
+    speakers = {
+        "speaker": [f"s{i:05d}" for i in range(n_speakers)],
+        "gender": ["fm"[i % 2] for i in range(n_speakers)],
+        "nation": [f"n{i % 7}" for i in range(n_speakers)],
+    }
+    pl.DataFrame(speakers).write_csv(folder / "s.csv")
+
+
+def planned(folder, n_shards=2, **options):
+    options = {"by": ["gender", "nation"], "speakers": str(folder / "s.csv"), **options}
+    return plan(str(folder / "trials.parquet"), out=folder / "run", shards=n_shards, **options)
+
+
+@pytest.fixture
+def finished(tmp_path):
+    """A plan whose shards have been run."""
+    write_lists(tmp_path, 3_000, 20)
+    run(planned(tmp_path, replicates=50).folder)
+    return tmp_path / "run"
+
+
+def measured_peak(words):
+    """Return the largest resident bytes of a command."""
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(SOURCES)},
+    )
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_trials", "n_speakers"), [(100_000, 100), (1_000_000, 2_000)])
+def test_the_estimate_is_the_measured_peak_up_to_twice_of_it(n_trials, n_speakers, tmp_path):
+    write_lists(tmp_path, n_trials, n_speakers)
+    folder = planned(tmp_path, n_shards=4).folder
+    measured_peak(["shards", "run", str(folder)])
+    size = shard_memory.merge_size(read_plan(folder), str(folder / "trials.counts"))
+    assert size.n_trials == n_trials
+    peak = measured_peak(["shards", "merge", str(folder), "--out", str(tmp_path / "audit")])
+    assert peak <= size.n_bytes <= 2 * peak, (peak, size)
+    # before any shard has been run, the groups of trials are unknown
+    assert size.n_bytes <= shard_memory.planned_merge_bytes(read_plan(folder))
+
+
+def test_records_have_the_pairs_of_speakers(finished):
+    records = [json.loads(path.read_text()) for path in sorted(finished.glob("*/shard.json"))]
+    all_trials = pl.read_parquet(finished.parent / "trials.parquet")
+    for record, rows in zip(records, (all_trials[:1500], all_trials[1500:]), strict=True):
+        sides = [name.str.slice(0, 6) for name in rows.filter(label=0)["enrol", "test"]]
+        pairs = {frozenset(pair) for pair in zip(*sides, strict=True)}
+        assert record["pairs"] == len(pairs)
+        assert 0 < record["pairs"] <= record["rows"] <= 1500
+
+
+def test_a_record_without_numbers_may_have_as_many_pairs_as_rows(finished):
+    plan_read, counts = read_plan(finished), str(finished / "trials.counts")
+    size = shard_memory.merge_size(plan_read, counts)
+    for path in finished.glob("*/shard.json"):
+        record = json.loads(path.read_text())
+        del record["rows"], record["pairs"]
+        path.write_text(json.dumps(record))
+    size_of_old = shard_memory.merge_size(plan_read, counts)
+    assert size_of_old.n_rows == 3_000 > size.n_rows
+    assert size_of_old.n_pairs == 210  # 20 speakers, with each other and themselves
+    assert merge(finished) is not None
+
+
+def test_a_merge_that_does_not_fit_is_refused_before_it_writes(
+    finished, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(shard_memory, "available_bytes", lambda: 2e8)
+    files = {path: path.read_bytes() for path in finished.rglob("*") if path.is_file()}
+    with pytest.raises(DataError) as refused:
+        merge(finished)
+    assert re.fullmatch(
+        rf"{re.escape(str(finished))}: merging takes about 0\.\d GB of memory \(\d+ pairs of "
+        r"speakers\), but 0\.2 GB are available",
+        refused.value.problem,
+    )
+    with pytest.raises(SystemExit) as ended:
+        main(["shards", "merge", str(finished), "--out", str(tmp_path / "audit")])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.count("merging takes about") == 1
+    assert not (tmp_path / "audit").exists()
+    assert files == {path: path.read_bytes() for path in finished.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("script", "command", "option"),
+    [
+        ("slurm_array.sh", "sbatch", "--mem={}"),
+        ("sge_array.sh", "qsub", "-l mem_free={}"),
+        ("scale.md", "sbatch", "--mem={}"),
+    ],
+)
+def test_submitted_jobs_ask_for_the_estimated_memory(script, command, option, tmp_path):
+    write_lists(tmp_path, 500, 10)
+    words = ["plan", str(tmp_path / "trials.parquet"), "--speakers", str(tmp_path / "s.csv")]
+    assert not main(["shards", *words, "--by", "gender", "--out", str(tmp_path / "run")])
+    asked = [
+        (tmp_path / "run" / f"{name}-memory.txt").read_text().strip() for name in ("shard", "merge")
+    ]
+    assert all(re.fullmatch(r"\d{3,4}M", memory) for memory in asked)
+    folder = ROOT / ("docs" if script.endswith(".md") else "examples")
+    lines = re.findall(
+        r"^(?:#   )?((?:\w+=)?(?:\"|\$\()?(?:sbatch|qsub|\$shard|\$merge) ?.*)$",
+        (folder / script).read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
+    program = tmp_path / command
+    program.write_text('#!/bin/sh\necho "$*" >> submitted.txt\necho 1\n')
+    program.chmod(0o755)
+    path = f"{tmp_path}:/usr/bin:/bin"
+    subprocess.run(["bash", "-euc", "\n".join(lines)], cwd=tmp_path, check=True, env={"PATH": path})
+    submitted = (tmp_path / "submitted.txt").read_text().splitlines()
+    assert len(submitted) == 4
+    for job, memory in zip(submitted, [*asked, *asked], strict=True):
+        assert option.format(memory) in job
+        assert ("shards merge" in job) == (memory == asked[1])
+
+
+def test_shards_that_lack_groups_are_merged(tmp_path):
+    """The first one has the later half of the nations, with more cities than these."""
+    write_lists(tmp_path, 4_000, 24)
+    number = [f"s{i:05d}" for i in range(24)]
+    pl.DataFrame(
+        {
+            "speaker": number,
+            "nation": ["ab"[i // 12] for i in range(24)],
+            "city": [f"c{i // 3}" for i in range(24)],
+        }
+    ).write_csv(tmp_path / "s.csv")
+    frame = pl.read_parquet(tmp_path / "trials.parquet")
+    is_late = (pl.col("enrol") > "s00012") & (pl.col("test") > "s00012")
+    frame.sort(is_late, descending=True).write_parquet(tmp_path / "trials.parquet")
+    options = {"by": ["nation", "city"], "replicates": 50}
+    folder = planned(tmp_path, n_shards=5, **options).folder
+    run(folder)
+    merged = merge(folder)
+    whole = pv.audit(str(tmp_path / "trials.parquet"), str(tmp_path / "s.csv"), **options)
+    assert merged.groups.to_polars().equals(whole.groups.to_polars())
