@@ -1,5 +1,6 @@
 """What an audit writes tells no attribute, however well its readers guess."""
 
+import functools
 import hashlib
 import hmac
 import itertools
@@ -42,31 +43,54 @@ def folder(tmp_path):
     return tmp_path
 
 
-@pytest.fixture
-def run(parivox, folder):
-    """Run a command of the folder's scores and speakers that ends well."""
+@pytest.fixture(scope="module")
+def run_in(parivox):
+    """Run a command of a folder's scores and speakers that ends well."""
 
-    def command(name, *words):
+    def command(home, name, *words):
         audit_options = ["scores.csv", "--speakers", "speakers.csv", "--by", "gender"]
-        done = parivox(name, *audit_options, *words, cwd=folder)
+        done = parivox(name, *audit_options, *words, cwd=home)
         assert done.returncode == 0, done.stderr
 
     return command
 
 
 @pytest.fixture
-def audit_into(run, folder):
-    """Audit into a subfolder, with a report beside it."""
+def run(run_in, folder):
+    return functools.partial(run_in, folder)
 
-    def audited(name):
-        run("audit", "--out", name, "--report", f"{name}.html")
+
+@pytest.fixture(scope="module")
+def kept_audit(run_in, tmp_path_factory):
+    """A folder with an audit and its report, which no test changes."""
+    home = tmp_path_factory.mktemp("kept")
+    (home / "scores.csv").write_text(scores_text())
+    (home / "speakers.csv").write_text(speakers_text(GENDERS))
+    run_in(home, "audit", "--out", "one", "--report", "one.html")
+    return home
+
+
+@pytest.fixture
+def copied_audit(kept_audit, folder):
+    """A copy of that audit, with its report beside it, to be changed."""
+    shutil.copytree(kept_audit / "one", folder / "one")
+    shutil.copy(kept_audit / "one.html", folder)
+    return folder / "one"
+
+
+@pytest.fixture
+def audit_into(run, folder):
+    """Audit into a subfolder."""
+
+    def audited(name, *words):
+        run("audit", "--out", name, *words)
         return folder / name
 
     return audited
 
 
 def test_the_key_is_random_its_owner_s_alone_and_in_no_other_file(audit_into, folder):
-    first_audit, second_audit = audit_into("one"), audit_into("other")
+    first_audit, second_audit = audit_into("one", "--report", "one.html"), audit_into("other")
     keys = {json.loads((home / PRIVATE).read_text())["key"] for home in (first_audit, second_audit)}
     assert len(keys) == 2
     assert stat.S_IMODE((first_audit / PRIVATE).stat().st_mode) == 0o600
@@ -78,15 +102,15 @@ def test_the_key_is_random_its_owner_s_alone_and_in_no_other_file(audit_into, fo
         assert not any(key.encode() in path.read_bytes() for path in written)
 
 
-def test_an_audit_is_read_and_reported_without_its_key(audit_into, parivox, folder):
-    (audit_into("one") / PRIVATE).unlink()
+def test_an_audit_is_read_and_reported_without_its_key(copied_audit, parivox, folder):
+    (copied_audit / PRIVATE).unlink()
     done = parivox("report", "one", "--out", "again.html", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert (folder / "again.html").read_bytes() == (folder / "one.html").read_bytes()
 
 
-def test_the_same_key_gives_the_same_bytes(audit_into, folder):
-    first_audit = audit_into("one")
+def test_the_same_key_gives_the_same_bytes(copied_audit, audit_into, folder):
+    first_audit = copied_audit
     (folder / "two").mkdir()
     shutil.copy(first_audit / PRIVATE, folder / "two")
     two = audit_into("two")
@@ -97,8 +121,8 @@ def test_the_same_key_gives_the_same_bytes(audit_into, folder):
     assert (first_audit / PRIVATE).read_bytes() == (two / PRIVATE).read_bytes()
 
 
-def test_the_key_proves_which_ids_were_used(audit_into):
-    home = audit_into("one")
+def test_the_key_proves_which_ids_were_used(copied_audit):
+    home = copied_audit
     entries = json.loads((home / "provenance.json").read_text())
     (entry,) = [entry for entry in entries if entry["role"] == "speakers"]
     secret = bytes.fromhex(json.loads((home / PRIVATE).read_text())["key"])
@@ -110,12 +134,11 @@ def test_the_key_proves_which_ids_were_used(audit_into):
 
 
 @pytest.fixture
-def written(audit_into, run, folder):
+def written(copied_audit, run, folder):
     """What a reader may get, by name: an audit but for its key, its report, rules, calibrator."""
-    home = audit_into("one")
     run("thresholds", "--out", "rules.yaml", "--folds", "4", "--aim", "fpr=0.2")
     run("calibrate", "--out", "calibrator.json", "--folds", "4")
-    paths = [path for path in home.iterdir() if path.name != PRIVATE]
+    paths = [path for path in copied_audit.iterdir() if path.name != PRIVATE]
     paths += [folder / name for name in ("one.html", "rules.yaml", "calibrator.json")]
     return {path.name: path.read_text("latin-1") for path in paths}
 
@@ -151,8 +174,8 @@ def test_people_who_swap_groups_are_told_where_both_folders_have_one_key(audit_i
         json.dumps({"key": "00" * 32}),
     ],
 )  # fmt: skip
-def test_a_damaged_key_is_refused_in_a_sentence(audit_into, parivox, folder, text):
-    home = audit_into("one")
+def test_a_damaged_key_is_refused_in_a_sentence(copied_audit, parivox, folder, text):
+    home = copied_audit
     before = (home / "audit.json").read_bytes()
     (home / PRIVATE).write_text(text)
     words = ["scores.csv", "--speakers", "speakers.csv", "--by", "gender", "--out", "one"]
@@ -164,8 +187,8 @@ def test_a_damaged_key_is_refused_in_a_sentence(audit_into, parivox, folder, tex
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device"])
-def test_a_key_that_has_no_end_is_refused(audit_into, parivox, folder, kind):
-    home = audit_into("one")
+def test_a_key_that_has_no_end_is_refused(copied_audit, parivox, folder, kind):
+    home = copied_audit
     (home / PRIVATE).unlink()
     if kind == "pipe":
         os.mkfifo(home / PRIVATE)
