@@ -183,6 +183,9 @@ def test_a_damaged_key_is_refused_in_a_sentence(copied_audit, parivox, folder, t
     assert done.returncode == 2
     assert PRIVATE in done.stderr
     assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    with pytest.raises(pv.ConfigError, match=PRIVATE):
+        pv.load(home).save(home)
     assert (home / "audit.json").read_bytes() == before
 
 

@@ -124,6 +124,7 @@ def check_folder(folder: str | os.PathLike[str]) -> Path:
     if not os.access(existing_parent, os.W_OK | os.X_OK):
         refused = PermissionError(f"{existing_parent} is not a folder that can be written")
         raise write_error(_option_text(folder), refused, "folder")
+    PrivateKey.of_folder(target)  # a damaged key is refused before an audit takes its time
     return target
 
 
