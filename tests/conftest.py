@@ -58,7 +58,9 @@ if "forkserver" in multiprocessing.get_all_start_methods():
     # Worker processes of a test begin at once, as forks of one that has imported what they take;
     # those of commands begin anew, as everywhere.
     AT_ONCE = multiprocessing.get_context("forkserver")
-    AT_ONCE.set_forkserver_preload(["parivox.embedding.extract"])
+    AT_ONCE.set_forkserver_preload(
+        ["parivox.embedding.extract", "parivox.scoring.verifying", "scipy.signal", "soundfile"]
+    )
     parivox.runtime.workers.get_context = lambda _: AT_ONCE
 
 

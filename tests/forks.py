@@ -33,6 +33,8 @@ IMPORTED = (
     "scipy.special",
 )
 """What commands import: all of it takes as long as an audit of a few trials."""
+WITH_AUDIO = ("scipy.signal", "soundfile", "soxr")
+"""What commands about recordings import besides, where it is installed."""
 PRELUDE, AFTER = "PARIVOX_TEST_FIRST", "PARIVOX_TEST_AFTER"
 """In the environment: Python to run first; seconds of the processor after which it is killed."""
 
@@ -43,6 +45,9 @@ def serve(address):
     before = {*os.environ}
     for module in IMPORTED:
         importlib.import_module(module)
+    for module in WITH_AUDIO:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(module)
     set_by_imports = {name: value for name, value in os.environ.items() if name not in before}
     # commands have tables decoded by forks of this process, too
     reader = sys.modules["parivox.data.formats.dataframes"]
