@@ -11,6 +11,7 @@ import functools
 import gc
 import importlib
 import json
+import multiprocessing
 import os
 import runpy
 import signal
@@ -19,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 from pathlib import Path
 
 IMPORTED = (
@@ -48,6 +50,8 @@ def serve(address):
     for module in WITH_AUDIO:
         with contextlib.suppress(ImportError):
             importlib.import_module(module)
+    if "forkserver" in multiprocessing.get_all_start_methods():
+        start_workers_at_once()
     set_by_imports = {name: value for name, value in os.environ.items() if name not in before}
     # commands have tables decoded by forks of this process, too
     reader = sys.modules["parivox.data.formats.dataframes"]
@@ -66,6 +70,35 @@ def serve(address):
         with contextlib.suppress(ChildProcessError):  # none is left
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
+
+
+def start_workers_at_once():
+    """Let worker processes of commands be forks, too: of one process that has imported the same.
+
+    One that begins anew takes as long as most commands; `tests/cli/test_workers.py` has such.
+    """
+    from multiprocessing.forkserver import _forkserver
+
+    at_once = multiprocessing.get_context("forkserver")
+    at_once.set_forkserver_preload([*IMPORTED, *WITH_AUDIO])
+    _forkserver.ensure_running()
+    _forkserver.ensure_running = lambda: None  # commands are forks, whose child it is not
+    workers = sys.modules["parivox.runtime.workers"]
+
+    def process(target, args, daemon):
+        variables = {**os.environ, **workers.ONE_THREAD}
+        args = (variables, target, *args)
+        return at_once.Process(target=work_in_environment, args=args, daemon=daemon)
+
+    context = types.SimpleNamespace(Pipe=at_once.Pipe, Process=process)
+    workers.get_context = lambda _: context
+
+
+def work_in_environment(variables, work, *args):
+    """Be a worker process, in the environment of its command."""
+    os.environ.clear()
+    os.environ.update(variables)
+    work(*args)
 
 
 def attend(asking, set_by_imports):
