@@ -10,6 +10,7 @@ last line that are shown; a block below ``<!-- file context.yaml -->`` is writte
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -71,10 +72,7 @@ def fresh(
             return block_text
         if command is None:
             home = folder / match["example"]
-            if not (written := cache / home.name).exists():
-                script = EXAMPLES / f"{home.name}.py"
-                subprocess.run([sys.executable, script, written], check=True)  # noqa: S603 - our own
-            shutil.copytree(written, home)
+            shutil.copytree(written_once(cache / home.name, run_example), home)
             return block_text
         run = partial(printed, command.removeprefix("$ "), home, programs)
         lines = kept_lines(run, home, cache / SHARED[command]) if command in SHARED else run()
@@ -84,6 +82,25 @@ def fresh(
         return start + "".join(f"{wrapped(line)}\n" for line in lines) + "```"
 
     return BLOCK.sub(block, page)
+
+
+def written_once(folder: Path, write: Callable[[Path], None]) -> Path:
+    """A folder that is written if it is not there yet, and by one process alone."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_name(f"{folder.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # until the file is closed
+        if not folder.exists():
+            aside = folder.with_name(f"{folder.name}.part")
+            shutil.rmtree(aside, ignore_errors=True)
+            write(aside)
+            aside.rename(folder)
+    return folder
+
+
+def run_example(folder: Path) -> None:
+    """Have the script write a folder that is named for it."""
+    script = EXAMPLES / f"{folder.stem}.py"
+    subprocess.run([sys.executable, script, folder], check=True)  # noqa: S603 - our own
 
 
 def printed(command: str, folder: Path, programs: Path) -> list[str]:
@@ -101,16 +118,17 @@ def printed(command: str, folder: Path, programs: Path) -> list[str]:
 
 
 def kept_lines(run: Callable[[], list[str]], folder: Path, kept: Path) -> list[str]:
-    """Lines that a command prints in a folder; what it writes there is kept, or put there again."""
-    if not kept.exists():
+    """Lines that a command prints in a folder; what it writes there is kept, and put there."""
+
+    def run_and_keep(aside: Path) -> None:
         before = {*folder.iterdir()}
         lines = run()
+        (aside / "files").mkdir(parents=True)
         for path in {*folder.iterdir()} - before:
-            copy = shutil.copytree if path.is_dir() else shutil.copyfile
-            kept.joinpath("files").mkdir(parents=True, exist_ok=True)
-            copy(path, kept / "files" / path.name)
-        (kept / "printed").write_text("\n".join(lines), encoding="utf-8")
-        return lines
+            path.rename(aside / "files" / path.name)
+        (aside / "printed").write_text("\n".join(lines), encoding="utf-8")
+
+    written_once(kept, run_and_keep)
     shutil.copytree(kept / "files", folder, dirs_exist_ok=True)
     return (kept / "printed").read_text(encoding="utf-8").splitlines()
 

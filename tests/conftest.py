@@ -136,8 +136,40 @@ def pages():
 
 @pytest.fixture(scope="session")
 def script_output(tmp_path_factory):
-    """Folder for what scripts wrote, with which several pages begin."""
-    return tmp_path_factory.mktemp("kept")
+    """Folder for what scripts and commands wrote, once for all workers of this run."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent  # that of all workers
+    return folder / "kept"
+
+
+IN_ONE_PROCESS = "import parivox.runtime.workers as w; w.processor_count = lambda: 1"
+"""Prelude of commands whose output does not depend on processes (`tests/cli/test_workers.py`).
+
+Test workers keep all processors busy: what a command starts besides itself only takes time.
+"""
+
+
+@pytest.fixture
+def in_one_process(forks, monkeypatch):
+    """Commands that ask for no number of processes have one."""
+    monkeypatch.setenv(forks.PRELUDE, IN_ONE_PROCESS)
+
+
+@pytest.fixture(scope="session")
+def demo(bt4vt_data, forks, program, pages, script_output):
+    """The folder `out` that `parivox demo` wrote, and what it `printed`."""
+
+    def write(folder):
+        done = subprocess.run(
+            [program, "demo", "--out", folder / "out", "--quiet"],
+            env=os.environ | {forks.PRELUDE: IN_ONE_PROCESS},
+            capture_output=True,
+            check=True,
+        )
+        (folder / "printed").write_bytes(done.stdout)
+
+    return pages.written_once(script_output / "demo", write)
 
 
 def module_of(file):

@@ -207,7 +207,7 @@ def test_every_line_is_read_in_the_format_of_its_row(format_lines, tmp_path):
     ],
 )
 def test_a_page_shows_what_its_commands_print(
-    name, pages, script_output, program, tmp_path, request
+    name, pages, script_output, program, in_one_process, tmp_path, request
 ):
     if name not in {"bring-your-data.md", "plan.md"}:
         request.getfixturevalue("bt4vt_data")

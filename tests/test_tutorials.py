@@ -6,7 +6,7 @@ import pytest
 @pytest.mark.slow
 @pytest.mark.parametrize("tutorial", ["student", "auditor", "bank", "spoof", "operator"])
 def test_a_tutorial_shows_what_its_commands_print(
-    tutorial, pages, script_output, program, tmp_path, request
+    tutorial, pages, script_output, program, in_one_process, tmp_path, request
 ):
     if tutorial == "student":
         request.getfixturevalue("bt4vt_data")

@@ -64,14 +64,14 @@ def chromium(optional):
 def opened(chromium, tmp_path_factory):
     """Open a page from a file, offline: nothing but that file may be asked for, nothing fail.
 
-    A window serves one test after the other, as it takes longer to open than what is shown in it;
-    a `fresh` one is new, and closed again.
+    A window serves one test after the other in any size and colour scheme, as it takes longer to
+    open than what is shown in it; a `fresh` one is new, and closed again.
     """
     folder = tmp_path_factory.mktemp("pages")
     written, windows = {}, {}
 
     @contextmanager
-    def open_page(html, *, fresh=False, **options):
+    def open_page(html, *, fresh=False, viewport=USUAL, color_scheme="light", **options):
         if html not in written:
             written[html] = folder / f"{len(written)}.html"
             written[html].write_text(html, encoding="utf-8")
@@ -79,12 +79,14 @@ def opened(chromium, tmp_path_factory):
         name = repr(sorted(options.items()))
         page = None if fresh else windows.pop(name, None)
         if page is None:
-            context = chromium.new_context(offline=True, **options)
+            context = chromium.new_context(
+                offline=True, viewport=viewport, color_scheme=color_scheme, **options
+            )
             context.set_default_timeout(600_000)  # a busy machine is slow, not broken
             page = context.new_page()
         else:
-            page.set_viewport_size(options.get("viewport", USUAL))
-            page.emulate_media(media="null")
+            page.set_viewport_size(viewport)
+            page.emulate_media(media="null", color_scheme=color_scheme)
             page.mouse.move(0, 0)
         urls, messages = [], []
         watched = {

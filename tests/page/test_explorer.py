@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 
@@ -17,22 +18,23 @@ from parivox.report.html.explorer import EXPLORER_MEASURES
 from parivox.report.words import interval_text, p_value, percent, short_number
 
 READ = """() => {
+  // as text: a nested object crosses from the browser to Python value by value
   const exact = ({ exact = NaN }) => Number.isNaN(exact) ? null : String(exact);
   const cells = (row) => Object.fromEntries([...row.querySelectorAll('[data-x]')]
     .filter((one) => one.tagName !== 'svg')
     .map((one) => [one.dataset.x, [one.textContent, exact(one)]]));
   const rows = (id) => [...document.querySelectorAll(`#${id} tbody tr, #${id} tfoot tr`)];
   const gaps = rows('x-gaps').map(cells);
-  return {
+  return JSON.stringify({
     k: Number(document.getElementById('x-slider').value),
-    threshold: Number(document.getElementById('x-threshold').exact),
+    threshold: String(document.getElementById('x-threshold').exact),
     common: rows('x-common').map((row, i) => ({...gaps[i], ...cells(row)})),
     own: rows('x-own').map(cells),
     measures: Object.fromEntries(rows('x-measures').map((row) => [row.dataset.row, cells(row)])),
     sentence: document.getElementById('x-sentence').textContent,
     message: document.getElementById('x-message').textContent,
     said: document.getElementById('x-slider').getAttribute('aria-valuetext'),
-  };
+  });
 }"""
 VOXSRC = parse_cost("voxsrc")
 POSITIONS = 50
@@ -41,7 +43,8 @@ RATES = ("fpr", "fnr")
 
 def read(page):
     """What the explorer shows, its groups by name."""
-    state = page.evaluate(READ)
+    state = json.loads(page.evaluate(READ))
+    state["threshold"] = float(state["threshold"])
     for table in ("common", "own"):
         state[table].sort(key=lambda row: (row["group"][0] == "pooled", row["group"][0]))
     return state

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from parivox.report.audit_queries import BONA_FIDE_ERRORS, has_rate, rates_by_group
 from parivox.report.catalogue import finding_text
 
-READ = """(positions) => positions.map((k) => {
+READ = """(positions) => JSON.stringify(positions.map((k) => {
   const slider = document.getElementById('x-slider');
   slider.value = k;
   slider.dispatchEvent(new Event('input'));
@@ -22,8 +23,9 @@ READ = """(positions) => positions.map((k) => {
     here: Object.fromEntries([...document.querySelectorAll('#x-points [aria-pressed=true]')]
       .map((one) => [one.textContent, one.dataset.point])),
   };
-})"""
-"""What is said at each of some positions of the slider."""
+}))"""
+"""What is said at each of some positions of the slider, as text: a nested object crosses to
+Python value by value."""
 CLAIM = re.compile(r"(false rejects|false accepts) \((FNR|FPR)\) (.*?), ([\d.]+ %)")
 AUDITS = {
     "groups of odd names": {"points": ["eer", "fpr=0.05", "threshold=1"]},
@@ -53,6 +55,11 @@ AUDITS = {
 SIGNS = {"▲ worse": "worse", "▼ better": "better", "= equivalent": "equivalent"}
 
 
+def read(shown, positions):
+    """What is said at each of some positions."""
+    return json.loads(shown.evaluate(READ, positions))
+
+
 def positions(shown, n=200):
     """Every so many positions of the slider, and those of all audited points."""
     most = int(shown.get_attribute("#x-slider", "max"))
@@ -62,9 +69,17 @@ def positions(shown, n=200):
         yield int(shown.input_value("#x-slider"))
 
 
-def expect_no_other_claim(audit, selection, state, last_point):
+def verdicts_by_point(audit, selection):
+    """Rows of verdicts at each operating point, read once for all positions of the slider."""
+    rows_by_point = {}
+    for row in audit.verdicts.subset(**selection, within="").rows():
+        rows_by_point.setdefault(row["operating_point"], []).append(row)
+    return rows_by_point
+
+
+def expect_no_other_claim(audit, selection, verdicts, state, last_point):
     """What is said here is a verdict of this very point, or a count that says that it is one."""
-    expect_verdicts(audit, selection, state)
+    expect_verdicts(verdicts, state)
     sentence = state["said"].removesuffix(".")
     if not sentence:
         return last_point
@@ -72,10 +87,11 @@ def expect_no_other_claim(audit, selection, state, last_point):
         point = sentence.removeprefix("Audited here: ").partition(". ")[0]
         point_id = state["here"][point]
         rates = rates_by_group(audit, {**selection, "within": ""})
-        system = audit.verdicts.subset(
-            **selection, operating_point=point_id, within="", group=""
-        ).rows()
-        sentences = {row["metric"]: finding_text(row) for row in system}
+        sentences = {
+            row["metric"]: finding_text(row)
+            for row in verdicts.get(point_id, ())
+            if row["group"] == ""
+        }
         expected = [
             f"{words[0].upper()}{words[1:]} ({m.upper()}): {sentences[m]}"
             for m, words in BONA_FIDE_ERRORS.items()
@@ -86,10 +102,7 @@ def expect_no_other_claim(audit, selection, state, last_point):
     assert not state["here"] or not len(audit.verdicts.subset(**selection))
     head, _, claim_text = sentence.partition(": ")
     assert head == "Highest observed rates, not tested"
-    gates = {
-        (row["metric"], row["group"]): row["gates"]
-        for row in audit.verdicts.subset(**selection, operating_point=last_point, within="").rows()
-    }
+    gates = {(row["metric"], row["group"]): row["gates"] for row in verdicts.get(last_point, ())}
     claims = CLAIM.findall(claim_text)
     assert claims
     for _, metric, group, rate in claims:
@@ -109,14 +122,10 @@ def expect_no_other_claim(audit, selection, state, last_point):
     return last_point
 
 
-def expect_verdicts(audit, selection, state):
+def expect_verdicts(verdicts, state):
     """Words beside a rate are the audit's verdict on it here, and there are none elsewhere."""
     points = list(state["here"].values())
-    rows = [
-        row
-        for point in points
-        for row in audit.verdicts.subset(**selection, operating_point=point, within="").rows()
-    ]
+    rows = [row for point in points for row in verdicts.get(point, ())]
     for row in state["rows"]:
         for metric in BONA_FIDE_ERRORS:
             verdict_rows = [
@@ -138,11 +147,12 @@ def expect_verdicts(audit, selection, state):
 def test_no_sentence_contradicts_the_verdicts(opened, alone, audited, name):
     audit = audited(**AUDITS[name])
     selection = {"system": "made", "grouping": "group", "allocation": "both"}
+    verdicts = verdicts_by_point(audit, selection)
     with opened(alone(audit)) as shown:
         points = shown.locator("#x-points button")
         last_point = points.first.get_attribute("data-point") if points.count() else ""
-        for state in shown.evaluate(READ, [*positions(shown)]):
-            last_point = expect_no_other_claim(audit, selection, state, last_point)
+        for state in read(shown, [*positions(shown)]):
+            last_point = expect_no_other_claim(audit, selection, verdicts, state, last_point)
 
 
 @pytest.mark.slow
@@ -152,13 +162,14 @@ def test_no_sentence_contradicts_the_verdicts_on_real_systems(
     opened, h_explorer, h_audit, system, grouping
 ):
     selection = {"system": system, "grouping": grouping, "allocation": "both"}
+    verdicts = verdicts_by_point(h_audit, selection)
     with opened(h_explorer) as shown:
         shown.select_option("#x-list", label=system)
         shown.select_option("#x-grouping", label=grouping)
         kinds = set()
         last_point = shown.locator("#x-points button").first.get_attribute("data-point")
-        for state in shown.evaluate(READ, [*positions(shown, 100)]):
-            last_point = expect_no_other_claim(h_audit, selection, state, last_point)
+        for state in read(shown, [*positions(shown, 100)]):
+            last_point = expect_no_other_claim(h_audit, selection, verdicts, state, last_point)
             kinds.add(state["said"].partition(" ")[0])
         assert {"Audited", "Highest"} <= kinds
 
@@ -180,5 +191,5 @@ def test_between_audited_points_nothing_is_said_of_a_tie(opened, alone, audited)
     audit = audited(groups=("a", "b"), seed=3, change=lambda score, label: 3.0 * label)
     with opened(alone(audit)) as shown:
         most = int(shown.get_attribute("#x-slider", "max"))
-        for state in shown.evaluate(READ, [*range(most + 1)]):
+        for state in read(shown, [*range(most + 1)]):
             assert "Highest" not in state["said"]
