@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from inspect import Parameter, signature
 
@@ -40,6 +41,15 @@ def named_rows(spec):
     return spec.get("datasets", {}).values()
 
 
+def marks_of(audit, name, **asked):
+    """Every row of data of the specification that Altair is given for a chart.
+
+    Altair makes a class of every part, which takes longer than to draw; its charts have these rows.
+    """
+    width = signature(getattr(Charts, name)).parameters["width"].default
+    return marks(named_chart(name)(audit, theme=charts.theme(for_page=False, width=width), **asked))
+
+
 @pytest.fixture(scope="module")
 def pair_charts(pair):
     return Charts(pair)
@@ -50,8 +60,14 @@ LACKING = {"levels": "--within", "failures": "--failures", "calibration": "--llr
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in LACKING])
-def test_every_chart_is_valid_vega_lite_and_fits_the_column_of_a_paper(pair_charts, name):
-    getattr(pair_charts, name)().to_dict()  # which Altair checks against the schema
+def test_every_chart_is_valid_vega_lite_and_fits_the_column_of_a_paper(pair, pair_charts, name):
+    chart = getattr(pair_charts, name)().to_dict()  # which Altair checks against the schema
+    altair_rows, spec_rows = (
+        {json.dumps(row, sort_keys=True) for row in rows}
+        for rows in (marks(chart), marks_of(pair, name))
+    )
+    assert altair_rows == spec_rows
+    assert spec_rows
     text = charts.svg(getattr(pair_charts, name)(width=3.5))
     assert name == "over_fpr" or float(re.search(r'^<svg.* width="([\d.]+)"', text)[1]) <= 336
 
@@ -153,18 +169,16 @@ def test_groups_tell_of_which_grouping_they_are(pair_charts, name):
     assert "group+nation" not in getattr(pair_charts, name)(groups=["f", "m"]).to_json()
 
 
-def test_groups_and_systems_that_are_asked_for_are_all_that_is_drawn(pair_charts):
-    all_groups_chart = pair_charts.forest(by="group+nation").to_dict()
-    two_groups_chart = pair_charts.forest(by="group+nation", groups=["m+India", "f+USA"]).to_dict()
-    assert {row["group"].rstrip("*") for row in marks(two_groups_chart) if "group" in row} == {
+def test_groups_and_systems_that_are_asked_for_are_all_that_is_drawn(pair):
+    all_groups = marks_of(pair, "forest", by="group+nation")
+    two_groups = marks_of(pair, "forest", by="group+nation", groups=["m+India", "f+USA"])
+    assert {row["group"].rstrip("*") for row in two_groups if "group" in row} == {
         "m+India",
         "f+USA",
     }
-    assert len(marks(two_groups_chart)) < len(marks(all_groups_chart))
+    assert len(two_groups) < len(all_groups)
     lines = {
-        row["c"]
-        for row in marks(pair_charts.over_fpr(by="group", systems="two").to_dict())
-        if "c" in row
+        row["c"] for row in marks_of(pair, "over_fpr", by="group", systems="two") if "c" in row
     }
     assert lines == {"two"}
 
@@ -178,9 +192,9 @@ def test_groups_and_systems_that_are_asked_for_are_all_that_is_drawn(pair_charts
         ({"panel": "system", "systems": ["two", "one"]}, {"one", "two"}, {"f+USA", "all groups"}),
     ],
 )
-def test_det_curves_have_the_panels_that_are_asked_for(pair_charts, asked, panels, lines):
+def test_det_curves_have_the_panels_that_are_asked_for(pair, asked, panels, lines):
     groups = ["f+India", "m+India", "f+USA"] if asked["panel"] != "group" else None
-    rows = marks(pair_charts.det(by="group+nation", groups=groups, **asked).to_dict())
+    rows = marks_of(pair, "det", by="group+nation", groups=groups, **asked)
     assert {row["p"] for row in rows if row.get("k") == "line"} == panels
     assert lines <= {row["c"] for row in rows if row.get("k") == "line"}
     shaded = {row["c"] for row in rows if row.get("k") == "band"}
@@ -188,13 +202,13 @@ def test_det_curves_have_the_panels_that_are_asked_for(pair_charts, asked, panel
     assert "all groups" not in shaded
 
 
-def test_curves_of_more_groups_than_shades_can_tell_apart_have_none(pair_charts):
-    rows = marks(pair_charts.det(by="group+nation", panel="all").to_dict())
+def test_curves_of_more_groups_than_shades_can_tell_apart_have_none(pair):
+    rows = marks_of(pair, "det", by="group+nation", panel="all")
     assert {row["k"] for row in rows if "c" in row} == {"line", "at", "own"}
 
 
 def test_groups_without_errors_are_drawn_at_the_edge(calm):
-    rows = [row for row in marks(Charts(calm).against().to_dict()) if "edge" in row]
+    rows = [row for row in marks_of(calm, "against") if "edge" in row]
     (edge_row,) = [row for row in rows if row["edge"] != "circle"]
     assert edge_row["group"].rstrip("*") == "c"
     assert edge_row["edge"] == "triangle-left"
@@ -204,8 +218,8 @@ def test_groups_without_errors_are_drawn_at_the_edge(calm):
     assert "A triangle at an edge" in words_of(calm, "against")
 
 
-def test_subgroup_bias_is_drawn_of_every_group_as_the_audit_has_it(pair_charts, pair):
-    drawn = {row["group"].rstrip("*"): row for row in subgroup_rows(pair_charts)}
+def test_subgroup_bias_is_drawn_of_every_group_as_the_audit_has_it(pair):
+    drawn = {row["group"].rstrip("*"): row for row in subgroup_rows(pair)}
     for system, axis in (("one", "x"), ("two", "y")):
         conditions = {"system": system, "grouping": "group+nation", "measure": "subgroup_bias"}
         audited_rows = {row["group"]: row for row in pair.bias.subset(**conditions).rows()}
@@ -214,14 +228,14 @@ def test_subgroup_bias_is_drawn_of_every_group_as_the_audit_has_it(pair_charts, 
             assert row[axis] == pytest.approx(audited_rows[group]["value"], rel=1e-4)
 
 
-def subgroup_rows(pair_charts):
-    chart = pair_charts.against(by="group+nation", measure="subgroup_bias")
-    return [row for row in marks(chart.to_dict()) if "edge" in row]
+def subgroup_rows(pair):
+    rows = marks_of(pair, "against", by="group+nation", measure="subgroup_bias")
+    return [row for row in rows if "edge" in row]
 
 
-def test_lines_pass_through_what_the_audit_has_with_its_intervals(pair_charts, pair):
+def test_lines_pass_through_what_the_audit_has_with_its_intervals(pair):
     (alpha,) = pair.record["options"]["alpha"]
-    rows = marks(pair_charts.over_alpha(by="group+nation", measures="garbe").to_dict())
+    rows = marks_of(pair, "over_alpha", by="group+nation", measures="garbe")
     bars = {row["c"]: row for row in rows if "h" in row}
     lines = {row["c"]: row for row in rows if isinstance(row.get("x"), list)}
     conditions = {"measure": "garbe", "grouping": "group+nation", "operating_point": "fpr=0.05"}
@@ -234,15 +248,16 @@ def test_lines_pass_through_what_the_audit_has_with_its_intervals(pair_charts, p
             assert bars[system][end] == pytest.approx(row[name], rel=1e-4)
 
 
-def test_a_line_for_each_operating_point_as_in_paper_000(pair_charts):
-    chart = pair_charts.over_alpha(by="group", systems="one", operating_points=["eer", "fpr=0.05"])
-    assert {row["c"] for row in marks(chart.to_dict())} == {"eer", "fpr=0.05"}
+def test_a_line_for_each_operating_point_as_in_paper_000(pair):
+    points = ["eer", "fpr=0.05"]
+    rows = marks_of(pair, "over_alpha", by="group", systems="one", operating_points=points)
+    assert {row["c"] for row in rows} == {"eer", "fpr=0.05"}
 
 
-def test_a_measure_over_base_metrics_is_that_of_the_audit(pair_charts, pair):
+def test_a_measure_over_base_metrics_is_that_of_the_audit(pair):
     rows = {
         (row["c"], row["m"]): row
-        for row in marks(pair_charts.over_metrics(by="group", measure="max_min").to_dict())
+        for row in marks_of(pair, "over_metrics", by="group", measure="max_min")
     }
     conditions = {"grouping": "group", "measure": "max_min", "zero": "none", "gated": True}
     for system in ("one", "two"):
@@ -259,7 +274,7 @@ def test_boxes_of_scores_hold_the_shares_they_say(small):
     audit = small(["f", "m"], speakers_per_group=12)
     rows = {
         row["group"].rstrip("*"): row
-        for row in marks(Charts(audit).boxes().to_dict())
+        for row in marks_of(audit, "boxes")
         if "a" in row and row["a"] > 1  # own trials lie higher
     }
     cells = audit.bins.subset(grouping="group", group="f").rows()
@@ -283,10 +298,8 @@ def test_calibration_is_what_the_audit_has(small):
         assert mark["a"] <= mark["v"] <= mark["b"]
 
 
-def test_terms_are_boxes_of_what_the_audit_swept(pair_charts):
-    rows = [
-        row for row in marks(pair_charts.terms(by="group", measures="fdr").to_dict()) if "a" in row
-    ]
+def test_terms_are_boxes_of_what_the_audit_swept(pair):
+    rows = [row for row in marks_of(pair, "terms", by="group", measures="fdr") if "a" in row]
     assert {row["group"] for row in rows} == {
         f"{system}, of {rate}" for system in ("one", "two") for rate in ("FPR", "FNR")
     }
