@@ -60,6 +60,7 @@ from parivox.options.kinds import Unchecked, names_options, option_fields
 from parivox.runtime.memory import give_back_memory
 from parivox.runtime.progress import reports_progress, stage
 from parivox.runtime.task_sharing import (
+    are_workers_open,
     begin_tasks,
     is_picklable,
     shared_outputs,
@@ -188,7 +189,8 @@ def audit(
         if audit_options.gallery is not None:
             return _audit_searches(scores, audit_options)
         trial_table_path = _trial_table_path(scores, audit_options)
-        if audit_options.intervals:
+        # every cell of a table in memory may be a file, and asking takes time
+        if audit_options.intervals and are_workers_open():
             sources = _single_sources(scores)
             number, n_bytes = max(len(sources) - 1, 1), sum(map(_file_bytes, sources))
             start_workers(number, _load_libraries, work=n_bytes, unit="bytes")

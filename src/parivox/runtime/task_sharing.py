@@ -84,6 +84,11 @@ def workers_shared(
             _OPEN_WORKERS.reset(token)
 
 
+def are_workers_open() -> bool:
+    """Return whether there are workers to start, so that it matters how much there is to do."""
+    return _OPEN_WORKERS.get() is not None
+
+
 def start_workers(number: int, prepare: Callable[[], object], *, work: int, unit: str) -> None:
     """Start at most so many of the open workers, before there is a task for them.
 
