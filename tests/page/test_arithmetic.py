@@ -40,12 +40,13 @@ def script(chromium):
     page.evaluate(f"() => {{ {source}; window.N = explorerNumbers; }}")
 
     def run(expression, x):
-        # what JSON cannot hold goes as text
+        # what JSON cannot hold goes as text; objects would cross to the browser value by value
         return json.loads(
             page.evaluate(
-                f"(x) => JSON.stringify((({expression})), (key, one) =>"
-                " typeof one === 'number' && !Number.isFinite(one) ? String(one) : one)",
-                x,
+                f"(text) => {{ const x = JSON.parse(text); return JSON.stringify(({expression}),"
+                " (key, one) => typeof one === 'number' && !Number.isFinite(one)"
+                " ? String(one) : one); }",
+                json.dumps(x, allow_nan=False),
             )
         )
 

@@ -17,7 +17,7 @@ from parivox.report.html import html_report
 SIZES = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 360, "height": 740}}
 SCROLL = """async () => {
   const frame = () => new Promise((done) => requestAnimationFrame(done));
-  for (let y = 0; y < document.body.scrollHeight; y += 500) {
+  for (let y = 0; y < document.body.scrollHeight; y += window.innerHeight) {
     window.scrollTo(0, y);
     await frame();
   }
