@@ -203,13 +203,27 @@ def test_on_paper_there_are_figures_and_tables_but_no_controls(opened, h_page):
         assert page.locator("#x-still table").count() == 2
 
 
+UNPAINTED = """() => document.querySelectorAll('figure svg').forEach((one) => {
+  one.style.visibility = 'hidden';
+})"""
+
+
+def printed_sheets(page, optional):
+    """The text of each sheet of paper.
+
+    Figures keep their room and are not painted: most of a PDF are their lines, which take longer to
+    read than all texts.
+    """
+    page.evaluate(UNPAINTED)
+    paper = page.pdf(prefer_css_page_size=True)
+    reader = optional("pypdf").PdfReader(io.BytesIO(paper))
+    return [sheet.extract_text() for sheet in reader.pages]
+
+
 def test_on_paper_heads_of_tables_are_on_every_sheet(opened, audited, optional):
     page_text = html_report(audited(groups=[f"group {n}" for n in range(120)], intervals=False))
     with opened(page_text) as page:
-        paper = page.pdf(prefer_css_page_size=True)
-    sheets = [
-        sheet.extract_text() for sheet in optional("pypdf").PdfReader(io.BytesIO(paper)).pages
-    ]
+        sheets = printed_sheets(page, optional)
     of_rows = [
         text for text in sheets if len(re.findall("^group [0-9]+ .", text, re.MULTILINE)) > 15
     ]
@@ -241,10 +255,7 @@ def test_paper_begins_with_what_is_signed_and_tells_page_and_hash_in_its_foot(
 ):
     digest = hashlib.sha256(h_audit.to_json().encode()).hexdigest()
     with opened(h_page) as page:
-        paper = page.pdf(prefer_css_page_size=True)
-    sheets = [
-        sheet.extract_text() for sheet in optional("pypdf").PdfReader(io.BytesIO(paper)).pages
-    ]
+        sheets = printed_sheets(page, optional)
     signed = next(n for n, text in enumerate(sheets, 1) if "Sign-o" in text)  # ends in a ligature
     assert signed <= 4
     summary = " ".join(" ".join(sheets[:signed]).split())
