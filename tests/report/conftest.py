@@ -39,7 +39,13 @@ def audited(material):
     audits = {}
 
     def audit(**options):
-        key = repr(sorted(options.items()))
+        # one name stands for a list of it
+        key = repr(
+            sorted(
+                (name, [value] if isinstance(value, str) else value)
+                for name, value in options.items()
+            )
+        )
         if key not in audits:
             audit_options = {"replicates": 100, **options}
             audits[key] = pv.audit({"model": trials}, speakers=speakers, **audit_options)
