@@ -260,16 +260,13 @@ def _rate_at_target(
         raise ConfigError(msg, hint)
     target_rate = _checked_fraction(target)
     below = _last_index_within(held_errors, target_rate)
-    above = np.minimum(below + 1, thresholds.size - 1)
-    # the best point of the next higher rate of the held error
-    next_errors = _take_one(held_errors.errors, above)[..., None]
-    first_higher = _first_point_where(
-        held_errors.errors, lambda i: take_at(held_errors.errors, i) > next_errors
-    )
-    above = first_higher - 1
     resolvable = held_errors.trials > 0
     if not extrapolate:
         resolvable &= target_rate * held_errors.trials >= 1
+    if rule != "conservative":
+        # the best point of the next higher rate of the held error
+        next_index = np.minimum(below + 1, thresholds.size - 1)
+        above = _first_above(held_errors.errors, _take_one(held_errors.errors, next_index)) - 1
     if rule == "interp":
         rate_below, rate_above = held_errors.rate(below), held_errors.rate(above)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -330,20 +327,27 @@ def _last_index_within(error_counts: _ErrorCounts, target_rates: float | FloatAr
     for _ in range(2):  # target * trials may round across an integer either way
         is_above_target = max_errors / np.maximum(error_counts.trials, 1) > target_rates
         max_errors = max_errors - is_above_target
-    if error_counts.errors.ndim == 1:
-        return np.asarray(np.searchsorted(error_counts.errors, max_errors, side="right") - 1)
-    if np.ndim(target_rates):
-        curves = error_counts.errors.reshape(-1, error_counts.errors.shape[-1])
-        limits = max_errors.reshape(-1, max_errors.shape[-1])
-        positions = [
-            np.searchsorted(curve, curve_limits, side="right")
-            for curve, curve_limits in zip(curves, limits, strict=True)
-        ]
-        return np.reshape(positions, max_errors.shape) - 1
-    first_above = _first_point_where(
-        error_counts.errors, lambda i: take_at(error_counts.errors, i) > max_errors[..., None]
+    return _first_above(error_counts.errors, max_errors) - 1
+
+
+def _first_above(errors: IntArray, limits: IntArray) -> IntArray:
+    """Return the first index where errors, which rise along the axis, exceed a limit of each cell.
+
+    Limits are ``[...]`` or, several of each cell, ``[..., limit]``.
+    """
+    if errors.ndim == 1:
+        return np.asarray(np.searchsorted(errors, limits, side="right"))
+    # a row of all curves rises, too, if each starts above the end of the one before it
+    n_points = errors.shape[-1]
+    curves = errors.reshape(-1, n_points)
+    curve_span = int(errors[..., -1].max(initial=0)) + 1
+    cells = np.arange(len(curves))[:, None]
+    n_limits = math.prod(limits.shape[errors.ndim - 1 :])
+    cell_limits = np.clip(limits.reshape(len(curves), n_limits), -1, curve_span - 1)
+    positions = np.searchsorted(
+        (curves + curve_span * cells).reshape(-1), cell_limits + curve_span * cells, side="right"
     )
-    return first_above - 1
+    return (positions - n_points * cells).reshape(limits.shape)
 
 
 def _rate_difference(curve: Curve, point_indices: IntArray) -> IntArray:

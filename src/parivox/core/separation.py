@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 import numpy as np
 
 from parivox.core.counts import as_counts, sum_over_trials
-from parivox.core.rates import first_where, take_at
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from parivox.core.counts import Counts, FloatArray, IntArray
 
@@ -196,25 +195,17 @@ def _mean_and_variance(
 
 def _quantiles(counts: Counts, trial_class: TrialClass, shares: FloatArray) -> FloatArray:
     """Return the smallest scores with at least each share of the trials at or below them."""
-    total = _trials_of_class(counts, trial_class)[1][..., None]
+    trials, n_trials = _trials_of_class(counts, trial_class)
+    total = n_trials[..., None]
     # a rank rounded up by the last bit of share * total would skip a trial
     rank = np.maximum(np.ceil(shares * total - 1e-9), 1).astype(np.int64)
-    curve, max_accepted = counts.curve, total - rank
-    leading_shape = total.shape[:-1]
-
-    # thresholds fall: the first that leaves fewer than `rank` trials below is the score itself
-    def is_below(threshold_indices: IntArray) -> NDArray[np.bool_]:
-        points = threshold_indices.reshape(*leading_shape, -1)
-        if trial_class == "target":
-            rejected = take_at(curve.fn, points).reshape(threshold_indices.shape)
-            return rejected < rank[..., None]
-        accepted = take_at(curve.fp, points).reshape(threshold_indices.shape)
-        return accepted > max_accepted[..., None]
-
-    threshold_indices = first_where(is_below, rank.shape, counts.values.size + 1)
     if not counts.values.size:
-        return np.full(threshold_indices.shape, np.nan)
-    scores = counts.values.take(counts.values.size - threshold_indices, mode="clip")
+        return np.full(rank.shape, np.nan)
+    # all cells are in one row, in which each starts where the one before it ended
+    trials_before = np.cumsum(total).reshape(total.shape) - total
+    first_values = counts.values.size * np.arange(total.size).reshape(total.shape)
+    positions = np.searchsorted(np.cumsum(trials, dtype=np.int64), trials_before + rank)
+    scores = counts.values.take(positions - first_values, mode="clip")
     return np.where(total > 0, scores, np.nan)
 
 
