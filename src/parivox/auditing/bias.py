@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -540,12 +540,12 @@ def means_over_groups(
     only the groups that are NaN there are left out, so that a mean is NaN if any other is NaN.
     """
     is_defined = ~np.isnan(values if defined_like is None else defined_like)
+    addends = values if is_defined.all() else np.where(is_defined, values, 0)
     means = []
     for mask in masks:  # sums, as the order of additions in matrix products depends on the CPU
-        is_used = is_defined[..., mask]
+        n_used = is_defined[..., mask].sum(axis=-1)
         with np.errstate(invalid="ignore"):  # infinities of both signs
-            sums = np.where(is_used, values[..., mask], 0).sum(axis=-1)
-        n_used = is_used.sum(axis=-1)
+            sums = addends[..., mask].sum(axis=-1)
         means.append(np.where(n_used > 0, sums / np.maximum(n_used, 1), np.nan))
     return np.stack(means, axis=-1)
 
@@ -566,25 +566,21 @@ def _uncertainty_columns(
     """
     df = _degrees_of_freedom(uncertainty, bias_rows, groups)
     columns = _interval_columns(uncertainty, bias_rows, groups, df)
-    equal_rates_values: list[tuple[list[int], FloatArray]] = []
-    for metric in ALL_RATES:
-        key_rows, _ = _rate_positions(uncertainty, bias_rows.estimates, metric)
-        if key_rows and uncertainty.rate_intervals.are_disjoint[metric]:
-            keys = [bias_rows.estimates.keys[i] for i in key_rows]
-            null_estimates = uncertainty.equal_rates_draws.rate_draws(
-                keys, lifted=bias_rows.measure.id != "difference"
-            )
-            equal_rates_biases = _measured(
-                bias_rows.measure.id, bias_rows.reference, bias_rows.terms(null_estimates)
-            ).value
-            equal_rates_values.append((key_rows, equal_rates_biases))
-            _set_floors(columns, key_rows, equal_rates_biases, bias_rows)
-    means = [
-        _mean_columns(
-            uncertainty, bias_rows, groups, columns, equal_rates_values, df, list(masks.values())
-        )
-        for masks in masks_by_attribute
-    ]
+    masks = [mask for value_masks in masks_by_attribute for mask in value_masks.values()]
+    floors = _floor_columns(uncertainty, bias_rows, masks)
+    n_groups = len(groups)
+    columns |= {column: cells[:, :n_groups] for column, cells in floors.items()}
+    means: list[Columns] = []
+    if masks:
+        mean_columns = _mean_columns(uncertainty, bias_rows, groups, df, masks)
+        mean_columns |= {column: cells[:, n_groups:] for column, cells in floors.items()}
+        _copy_single_groups(mean_columns, columns, bias_rows.values, masks)
+        # the values of one attribute are one family of tests
+        ends = np.cumsum([len(value_masks) for value_masks in masks_by_attribute])
+        means = [
+            {column: cells[:, start:end] for column, cells in mean_columns.items()}
+            for start, end in pairwise([0, *ends.tolist()])
+        ]
     is_not_reference = np.array([group != bias_rows.reference for group in groups])
     for measure_columns in (columns, *means):
         p = family = measure_columns["p"]
@@ -646,27 +642,53 @@ def _note_unknown_speakers(columns: Columns, lacks_speakers: Bools) -> None:
     columns["note"] = np.where(lacks_speakers, NOTE_NO_TEST_SPEAKER, columns["note"])
 
 
-def _set_floors(
-    columns: Columns, key_rows: list[int], equal_rates_biases: FloatArray, bias_rows: BiasRows
-) -> None:
-    """Set the noise floors of some keys, from their biases if error rates were equal."""
+def _floor_columns(
+    uncertainty: Uncertainty, bias_rows: BiasRows, masks: Sequence[Bools]
+) -> Columns:
+    """Return the noise floors of the groups and of means over some, ``[key, group and mask]``.
+
+    They are undefined but for rates whose speakers are in one group each.
+    """
     from parivox.auditing.noise_floors import floor_distances  # noqa: PLC0415 - with intervals only
 
-    columns["floor_mean"][key_rows], columns["floor_95"][key_rows] = floor_distances(
-        equal_rates_biases, _distance_kind(bias_rows)
+    n_keys, n_groups = bias_rows.values.shape
+    columns = {
+        column: np.full((n_keys, n_groups + len(masks)), np.nan)
+        for column in ("floor_mean", "floor_95")
+    }
+    key_rows = [
+        row
+        for metric in ALL_RATES
+        for row in _rate_positions(uncertainty, bias_rows.estimates, metric)[0]
+        if uncertainty.rate_intervals.are_disjoint[metric]
+    ]
+    if not key_rows:
+        return columns
+    equal_rates_estimates = uncertainty.equal_rates_draws.rate_draws(
+        [bias_rows.estimates.keys[row] for row in key_rows],
+        lifted=bias_rows.measure.id != "difference",
     )
+    biases = _measured(
+        bias_rows.measure.id, bias_rows.reference, bias_rows.terms(equal_rates_estimates)
+    ).value
+    if masks:
+        means = means_over_groups(biases, masks, defined_like=bias_rows.values[key_rows])
+        biases = np.concatenate((biases, means), axis=-1)
+    distance_kind = "ratio" if bias_rows.measure.scale == "ratio" else bias_rows.measure.id
+    columns["floor_mean"][key_rows], columns["floor_95"][key_rows] = floor_distances(
+        biases, distance_kind
+    )
+    return columns
 
 
 def _mean_columns(
     uncertainty: Uncertainty,
     bias_rows: BiasRows,
     groups: Sequence[str],
-    group_columns: Columns,
-    equal_rates_values: Sequence[tuple[list[int], FloatArray]],
     df: FloatArray,
     masks: Sequence[Bools],
 ) -> Columns:
-    """Return the columns of uncertainty of means over some groups, ``[key, mask]``."""
+    """Return the limits and p of means over some groups, ``[key, mask]``."""
     mean_biases = means_over_groups(bias_rows.values, masks)
     draw_means = bias_rows.draw_values
     if draw_means is not None:
@@ -678,27 +700,23 @@ def _mean_columns(
         draw_means,
         _mean_degrees_of_freedom(bias_rows, df, masks),
     )
-    for key_rows, equal_rates_biases in equal_rates_values:
-        equal_rates_means = means_over_groups(
-            equal_rates_biases, masks, defined_like=bias_rows.values[key_rows]
-        )
-        _set_floors(columns, key_rows, equal_rates_means, bias_rows)
     lacks_speakers = _lacks_test_speakers(uncertainty, bias_rows, groups)
     mask_lacks_speakers = [lacks_speakers[:, mask].any(axis=-1) for mask in masks]
     _note_unknown_speakers(columns, np.stack(mask_lacks_speakers, axis=-1))
     _drop_undefined(columns, mean_biases, bias_rows)
-    for i, mask in enumerate(masks):  # a mean of one group is as uncertain as the group
-        is_used = mask & ~np.isnan(bias_rows.values)
-        single_group_rows = np.flatnonzero(is_used.sum(axis=-1) == 1)
-        group = is_used[single_group_rows].argmax(axis=-1)
-        for column, cells in columns.items():
-            cells[single_group_rows, i] = group_columns[column][single_group_rows, group]
     return columns
 
 
-def _distance_kind(bias_rows: BiasRows) -> str:
-    """Return how the distance of the measure from par is taken: as a ratio or a difference."""
-    return "ratio" if bias_rows.measure.scale == "ratio" else bias_rows.measure.id
+def _copy_single_groups(
+    mean_columns: Columns, group_columns: Columns, biases: FloatArray, masks: Sequence[Bools]
+) -> None:
+    """Make means of one group as uncertain as the group."""
+    for i, mask in enumerate(masks):
+        is_used = mask & ~np.isnan(biases)
+        single_group_rows = np.flatnonzero(is_used.sum(axis=-1) == 1)
+        group = is_used[single_group_rows].argmax(axis=-1)
+        for column, cells in mean_columns.items():
+            cells[single_group_rows, i] = group_columns[column][single_group_rows, group]
 
 
 def _degrees_of_freedom(
@@ -752,14 +770,14 @@ def _columns_from_draws(
     draw_biases: FloatArray | None,
     df: FloatArray,
 ) -> Columns:
-    """Return limits and p from the draws, with the floors still undefined."""
+    """Return limits and p from the draws, with the adjusted p still undefined."""
     if draw_biases is None:
         note = caused("no_interval", uncertainty.no_draws_reason)
         columns = undefined_columns(biases.shape, note)
     else:
         columns = interval_columns(bias_rows.measure, biases, draw_biases, df, uncertainty.options)
     del columns["dropped"]
-    for name in (*_TESTS[1:], "floor_mean", "floor_95"):
+    for name in _TESTS[1:]:
         columns[name] = np.full(biases.shape, np.nan)
     return columns
 

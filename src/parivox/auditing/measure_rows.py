@@ -104,7 +104,8 @@ def _without_rounding(distances: FloatArray) -> FloatArray:
 
     Equal rates may come out 1e-16 apart, and the logarithm of that would rule the interval.
     """
-    return np.where(np.abs(distances) < _ROUNDING, 0.0, distances)
+    is_rounding = np.abs(distances) < _ROUNDING
+    return np.where(is_rounding, 0.0, distances) if is_rounding.any() else distances
 
 
 def undefined_columns(shape: tuple[int, ...], note: str) -> Columns:

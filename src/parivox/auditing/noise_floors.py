@@ -280,9 +280,10 @@ def floor_distances(draw_biases: FloatArray, kind: str) -> tuple[FloatArray, Flo
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         distances = np.abs(np.log(draw_biases) if kind == "ratio" else draw_biases)
-    median, q95, _ = draw_summary(distances)
-    is_finite = np.isfinite(distances)  # a draw whose reference has no errors has no distance
-    with np.errstate(invalid="ignore"):
-        mean = np.where(is_finite, distances, 0).sum(axis=0) / is_finite.sum(axis=0)
-    mean = np.where(np.isnan(median), np.nan, mean)
+    mean, q95, _ = draw_summary(distances)
+    is_finite = np.isfinite(distances)
+    if not is_finite.all():  # a draw whose reference has no errors has no distance
+        with np.errstate(invalid="ignore"):
+            finite_mean = np.where(is_finite, distances, 0).sum(axis=0) / is_finite.sum(axis=0)
+        mean = np.where(np.isnan(mean), np.nan, finite_mean)
     return (np.exp(mean), np.exp(q95)) if kind == "ratio" else (mean, q95)

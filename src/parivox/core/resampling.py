@@ -316,16 +316,15 @@ def from_replicates(
     if is_log:
         log_or_estimate, draws = _logarithm(log_or_estimate), _logarithm(draws)
     finite = np.isfinite(draws)
-    are_all_finite = bool(finite.all())  # as almost always: then no replicate is masked below
-    n_finite = finite.sum(axis=0)
-    dropped = (len(draws) - n_finite) / len(draws)
-    if are_all_finite:
+    if finite.all():  # as almost always: then no replicate is masked below
+        dropped, n_draws, is_defined = np.zeros(shape), np.array(len(draws)), None
         lowest, highest = draws.min(axis=0), draws.max(axis=0)
-        is_defined = finite
     else:
+        dropped = (len(draws) - finite.sum(axis=0)) / len(draws)
         lowest = np.where(finite, draws, np.inf).min(axis=0)
         highest = np.where(finite, draws, -np.inf).max(axis=0)
         is_defined = ~np.isnan(draws)
+        n_draws = is_defined.sum(axis=0)
         draws = np.where(is_defined, np.clip(draws, lowest, highest), np.nan)
     reason = first_reason(
         [
@@ -343,9 +342,8 @@ def from_replicates(
     )
     has_interval = reason == ""
     t_df = np.where(has_interval, t_df, 1.0)
-    is_counted = None if are_all_finite else is_defined & has_interval
-    n_draws = np.maximum(is_defined.sum(axis=0), 2)
-    sd = _standard_deviation(draws, is_counted, n_draws)
+    is_counted = None if is_defined is None else is_defined & has_interval
+    sd = _standard_deviation(draws, is_counted, np.maximum(n_draws, 2))
     has_interval &= (sd > 0) & np.isfinite(sd)
     reason = first_reason([reason != "", ~has_interval], [reason, "beyond_number_range"])
     tail = (1 - confidence) / 2
