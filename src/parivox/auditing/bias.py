@@ -187,6 +187,7 @@ class _DrawTerms(NamedTuple):
     groups: FloatArray
     references: FloatArray
     lacks_group: Bools  # [draw, key]: whether a draw is without a group that the data have
+    extremes: list[tuple[FloatArray, FloatArray]]  # smallest and largest value of each term
 
 
 def _terms_of_draws(
@@ -195,7 +196,11 @@ def _terms_of_draws(
     """Yield the terms of some draws at a time."""
     for draw_slice in draw_slices((*draws.values.shape[::2], len(estimates.keys))):
         chunk = draws.draw_range(draw_slice).with_keys(estimates.keys)
-        yield _DrawTerms(draw_slice, *terms(chunk), chunk.lacks_group_values(estimates))
+        groups, references = terms(chunk)
+        extremes = [(np.fmin.reduce(term), np.fmax.reduce(term)) for term in (groups, references)]
+        yield _DrawTerms(
+            draw_slice, groups, references, chunk.lacks_group_values(estimates), extremes
+        )
 
 
 def _fill_draws(
@@ -212,8 +217,8 @@ def _fill_draws(
             # a draw without one of the groups would have another reference
             biases = np.where(chunk.lacks_group[..., None], np.nan, biases)
         draw_values[chunk.draw_slice] = biases
-        for extremes, term in zip(extremes_of_terms, (chunk.groups, chunk.references), strict=True):
-            extremes += [np.fmin.reduce(term), np.fmax.reduce(term)]
+        for extremes, chunk_extremes in zip(extremes_of_terms, chunk.extremes, strict=True):
+            extremes.extend(chunk_extremes)
     n_keys = draw_values.shape[1]
     is_constant = np.zeros(draw_values.shape[1:], dtype=bool)
     for extremes in extremes_of_terms:

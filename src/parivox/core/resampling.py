@@ -325,7 +325,7 @@ def from_replicates(
         highest = np.where(finite, draws, -np.inf).max(axis=0)
         is_defined = ~np.isnan(draws)
         n_draws = is_defined.sum(axis=0)
-        draws = np.where(is_defined, np.clip(draws, lowest, highest), np.nan)
+        draws = np.clip(draws, lowest, highest)  # leaves NaN as it is
     reason = first_reason(
         [
             ~np.isfinite(log_or_estimate),
@@ -377,7 +377,8 @@ def _standard_deviation(
         else:
             counted = np.where(is_counted, draws, 0.0)
             mean = counted.sum(axis=0) / n_draws
-            squares = np.where(is_counted, np.square(counted - mean), 0.0).sum(axis=0)
+            deviations = np.subtract(counted, mean, out=counted, where=is_counted)
+            squares = np.square(deviations, out=deviations).sum(axis=0)
         return np.asarray(np.sqrt(squares / (n_draws - 1)))
 
 
