@@ -15,19 +15,21 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from parivox.core.cluster_errors import ErrorsBySpeaker, reduce_by_cell
+from parivox.core.cluster_errors import ErrorsByPair
 from parivox.core.key_sums import index_codes
 from parivox.core.spread import first_reason
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
-    from parivox.core.cluster_errors import ErrorsByPair
+    from parivox.core.cluster_errors import ErrorsBySpeaker
     from parivox.core.counts import FloatArray, IntArray
 
     Weights: TypeAlias = NDArray[np.integer[Any]] | NDArray[np.floating[Any]]
@@ -50,11 +52,11 @@ _RELATIVE_ROUNDING, _MIN_SPREAD = 1e-12, 1e-15
 # Limits of memory: speakers drawn at a time, and replicates times quantities of one interval.
 _SPEAKERS_AT_ONCE = 1 << 22
 _NUMBERS_AT_ONCE = 1 << 20
-# Replicates weighted at a time: more would take too much memory.
-_REPLICATES_AT_ONCE = 512
-# Rows of a matrix are multiplied as a dense array if one number in so many is not 0: a sparse
-# product takes about ten times as long for each number.
-_DENSE_DIVISOR = 8
+# Replicates weighted at a time: weights and products of most lists fit into the processor's cache.
+_REPLICATES_AT_ONCE = 128
+# Rows of a matrix of pairs are multiplied as a dense array if one number in so many is not 0: a
+# sparse product takes four to five times as long for each number.
+_DENSE_DIVISOR = 4
 # Numbers of a block of rows, as a dense array.
 _BLOCK_NUMBERS = 1 << 21
 
@@ -154,55 +156,64 @@ def weighted(
     >>> [found.tolist() for found in weighted(cluster_errors, np.array([[1, 1], [2, 0]]))]
     [[[4.0], [2.0]], [[40.0], [20.0]]]
     """
-    errors, trials = (
-        np.asarray(counts, dtype=np.float64)
-        for counts in (cluster_errors.errors, cluster_errors.trials)
-    )
+    errors, trials = cluster_errors.errors, cluster_errors.trials
     trials = trials.reshape(*[1] * (errors.ndim - trials.ndim), *trials.shape)
-    error_sums, trial_sums = (
-        _WeightedSums(cluster_errors, entry_values)
-        .weighted(weights)
-        .reshape(len(weights), *entry_values.shape[:-1], cluster_errors.n_cells)
-        for entry_values in (errors, trials)
+    # one matrix of both: they are multiplied by the same weights
+    sums = _WeightedSums(cluster_errors, (errors, trials)).weighted(weights)
+    n_error_sums = math.prod(errors.shape[:-1]) * cluster_errors.n_cells
+    return (
+        sums[:, :n_error_sums].reshape(len(sums), *errors.shape[:-1], cluster_errors.n_cells),
+        sums[:, n_error_sums:].reshape(len(sums), *trials.shape[:-1], cluster_errors.n_cells),
     )
-    return error_sums, trial_sums
 
 
 class _WeightedSums:
     """Sums over the entries of each cell and leading axis, ready to be weighted by speaker.
 
-    A sum is that of a cell at one index of the leading axes. For pairs of speakers, the matrix has
-    a row for each sum and first speaker, whose weight is multiplied in afterwards.
+    A sum is that of a cell at one index of the leading axes of one table; tables come one after
+    the other. For pairs of speakers, the matrix has a row for each sum and first speaker, whose
+    weight is multiplied in afterwards.
     """
 
     def __init__(
-        self, cluster_errors: ErrorsBySpeaker | ErrorsByPair, entry_values: FloatArray
+        self,
+        cluster_errors: ErrorsBySpeaker | ErrorsByPair,
+        tables: Sequence[NDArray[np.generic]],
     ) -> None:
         from scipy.sparse import csr_array  # noqa: PLC0415 - only what resamples pays for it
 
-        n_lead = math.prod(entry_values.shape[:-1])
-        # -1 cannot be inferred from an array without entries
-        flat_values = np.zeros((n_lead, 0))
-        if entry_values.size:
-            flat_values = entry_values.reshape(n_lead, -1)
-        lead_index, entry_index = np.nonzero(flat_values)
-        self.n_sums = n_lead * cluster_errors.n_cells
-        row = lead_index * cluster_errors.n_cells + cluster_errors.cell[entry_index]
-        nonzero_values = flat_values[lead_index, entry_index]
-        if isinstance(cluster_errors, ErrorsBySpeaker):
-            self.sum_of_row, self.speaker = np.arange(self.n_sums), None
-            column = cluster_errors.speaker[entry_index]
-        else:
+        # of the numbers that are not 0
+        table_numbers, table_entries, table_sums = [], [], []
+        self.n_sums = 0
+        for entry_values in tables:
+            n_lead = math.prod(entry_values.shape[:-1])  # not -1, as there may be no entries
+            flat_values = entry_values.reshape(n_lead, entry_values.shape[-1])
+            lead_index, entry_index = np.nonzero(flat_values)
+            table_numbers.append(flat_values[lead_index, entry_index].astype(np.float64))
+            table_entries.append(entry_index)
+            table_sums.append(
+                self.n_sums + lead_index * cluster_errors.n_cells + cluster_errors.cell[entry_index]
+            )
+            self.n_sums += n_lead * cluster_errors.n_cells
+        numbers, entry_index, sum_index = map(
+            np.concatenate, (table_numbers, table_entries, table_sums)
+        )
+        self.are_pairs = isinstance(cluster_errors, ErrorsByPair)
+        if isinstance(cluster_errors, ErrorsByPair):
             n_speakers = int(cluster_errors.second_speaker.max(initial=-1)) + 1
-            row_and_speaker = row * n_speakers + cluster_errors.first_speaker[entry_index]
-            row_members, row = index_codes(row_and_speaker, self.n_sums * n_speakers)
-            self.sum_of_row, self.speaker = row_members // n_speakers, row_members % n_speakers
+            sum_and_speaker = sum_index * n_speakers + cluster_errors.first_speaker[entry_index]
+            row_members, row = index_codes(sum_and_speaker, self.n_sums * n_speakers)
+            sum_of_row, first_speaker = row_members // n_speakers, row_members % n_speakers
             column = cluster_errors.second_speaker[entry_index]
-        shape = (self.sum_of_row.size, int(column.max(initial=-1)) + 1)
-        matrix = csr_array((nonzero_values, (row, column)), shape=shape)
+        else:
+            row, sum_of_row = sum_index, np.arange(self.n_sums)
+            first_speaker = sum_of_row[:0]
+            column = cluster_errors.speaker[entry_index]
+        shape = (sum_of_row.size, int(column.max(initial=-1)) + 1)
+        matrix = csr_array((numbers, (row, column)), shape=shape)
         # blocks of rows, with the columns they use: speakers of few groups and, as the first
         # speaker of a pair is below the second, none below those of the rows
-        self.blocks: list[tuple[slice, IntArray, Any]] = []
+        self.blocks: list[_Block] = []
         rows_per_block = max(_BLOCK_NUMBERS // max(shape[1], 1), 1)
         for start in range(0, shape[0], rows_per_block):
             rows = slice(start, start + rows_per_block)
@@ -210,22 +221,44 @@ class _WeightedSums:
             speakers, columns = index_codes(block.indices, shape[1])
             block_shape = (block.shape[0], speakers.size)
             block = csr_array((block.data, columns, block.indptr), shape=block_shape)
-            self.blocks.append((rows, speakers, block))
+            # adds up the rows of each sum
+            sums, sum_rows = index_codes(sum_of_row[rows], self.n_sums)
+            row_starts = np.arange(sum_rows.size + 1)
+            adder = csr_array(
+                (np.ones(sum_rows.size), sum_rows, row_starts), shape=(sum_rows.size, sums.size)
+            ).T
+            self.blocks.append(_Block(block, speakers, first_speaker[rows], sums, adder))
 
     def weighted(self, weights: Weights) -> FloatArray:
         """Return the sums ``[replicate, sum]`` for weights ``[replicate, speaker]``."""
         sums = np.zeros((len(weights), self.n_sums))
-        for start in range(0, len(weights), _REPLICATES_AT_ONCE):
-            chunk = slice(start, start + _REPLICATES_AT_ONCE)
-            speaker_weights = np.ascontiguousarray(weights[chunk].T, dtype=np.float64)
-            for rows, speakers, block in self.blocks:
-                is_dense = block.nnz * _DENSE_DIVISOR > math.prod(block.shape)
-                factor = block.toarray() if is_dense else block
-                products = factor @ speaker_weights[speakers]
-                if self.speaker is not None:
-                    products *= speaker_weights[self.speaker[rows]]
-                sums[chunk] += reduce_by_cell(products.T, self.sum_of_row[rows], self.n_sums)
+        for block in self.blocks:
+            factor = block.matrix
+            if self.are_pairs and factor.nnz * _DENSE_DIVISOR > math.prod(factor.shape):
+                factor = factor.toarray()
+            for start in range(0, len(weights), _REPLICATES_AT_ONCE):
+                chunk = slice(start, start + _REPLICATES_AT_ONCE)
+                products = factor @ _weights_of_speakers(weights[chunk], block.speakers)
+                if self.are_pairs:
+                    products *= _weights_of_speakers(weights[chunk], block.first_speaker)
+                    products = block.adder @ products
+                sums[chunk, block.sums] += products.T
         return sums
+
+
+class _Block(NamedTuple):
+    """Rows of the matrix of `_WeightedSums`."""
+
+    matrix: Any  # [row, speaker]
+    speakers: IntArray  # of the columns
+    first_speaker: IntArray  # of the rows, for pairs of speakers
+    sums: IntArray  # those that rows belong to
+    adder: Any  # [sum, row], 1 where the row belongs to the sum
+
+
+def _weights_of_speakers(weights: Weights, speakers: IntArray) -> FloatArray:
+    """Return the weights ``[speaker, replicate]`` of some speakers."""
+    return np.ascontiguousarray(weights[:, speakers].T, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
