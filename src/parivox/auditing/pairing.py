@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.auditing.system import GroupingMetrics, System
     from parivox.core.counts import FloatArray
+    from parivox.core.resampling import Weights
 
 N_DRAWS = 1000  # the same in all audits, as their draws are paired by number
 MAX_PAIRED_SPEAKERS = 20_000
@@ -47,7 +48,7 @@ class Pairing:
     key: bytes  # known to those who hold the list
     speaker_ids: Sequence[str]  # of speakers by number
     speakers_in_use: Sequence[int]  # speakers that have trials
-    draw_weights: FloatArray  # weights of the audit's draws, [draw, speaker]
+    draw_weights: Weights  # weights of the audit's draws, [draw, speaker]
     keyed_weights: FloatArray  # weights that the key makes, [draw, speaker]
     pooled_errors: SpeakerErrors  # all trials
     pooled_rate_draws: tuple[FloatArray, FloatArray]  # the rates of all trials by either weights
@@ -79,7 +80,7 @@ class Pairing:
             ).digest()
             rng = np.random.default_rng(int.from_bytes(speaker_hash, "little"))
             keyed_weights[:, number] = rng.exponential(size=N_DRAWS)
-        weights = draws.weights.astype(np.float64)
+        weights = draws.weights
         pooled_rate_draws = (
             _rates_of_draws(all_trials_sample.pooled_errors, weights),
             _rates_of_draws(all_trials_sample.pooled_errors, keyed_weights),
@@ -209,7 +210,7 @@ def add_pairing_rows(
     )
 
 
-def _rates_of_draws(errors: SpeakerErrors, weights: FloatArray) -> FloatArray:
+def _rates_of_draws(errors: SpeakerErrors, weights: Weights) -> FloatArray:
     """Return the error rates at fixed thresholds, ``[draw, rate, point, cell]``."""
     rates = [safe_divide(*weighted(errors.for_rate(metric), weights)) for metric in errors.rates]
     return np.stack(np.broadcast_arrays(*rates), axis=1)

@@ -215,8 +215,9 @@ class ErrorsByPair(_ClusterErrors):
                 sums[i] -= np.bincount(twice_counted, unknown_amounts, minlength=n_members)
         return sums.reshape(*leading_shape, n_members)
 
-    def sum_errors(self) -> tuple[FloatArray, FloatArray]:
-        """Return sums of errors, of their squares and of errors times trials.
+    @cached_property
+    def error_sums(self) -> tuple[FloatArray, FloatArray]:
+        """Sums of errors, of their squares and of errors times trials.
 
         Over the pairs of each cell, ``[3, ..., cell]``, and of each speaker of each cell,
         ``[3, ..., member]``. Few pairs have errors: only these are added up.
@@ -228,24 +229,24 @@ class ErrorsByPair(_ClusterErrors):
             for counts in (self.errors, self.trials)
         )
         n_members = self.cell_speakers[0].size
-        cell_sums = np.zeros((3, n_rows, self.n_cells))
-        speaker_sums = np.zeros((3, n_rows, n_members))
+        first_sums, speaker_sums = np.zeros((2, 3, n_rows, n_members))
         for i in range(n_rows):
             entries = np.flatnonzero(errors_of_rows[i])
             errors = errors_of_rows[i].take(entries).astype(np.float64)
             trials = trials_of_rows[i].take(entries)
-            cells = self.cell.take(entries)
+            # of the type that `bincount` converts to
             first_members, second_members = (
-                members.take(entries) for members in self._pair_members
+                members.take(entries).astype(np.intp) for members in self._pair_members
             )
             # a pair whose test speaker is unknown names its speaker twice, but counts once
             is_known = first_members != second_members
             for j, terms in enumerate((errors, errors**2, errors * trials)):
-                cell_sums[j, i] = np.bincount(cells, terms, minlength=self.n_cells)
-                speaker_sums[j, i] = np.bincount(first_members, terms, minlength=n_members)
-                speaker_sums[j, i] += np.bincount(
+                first_sums[j, i] = np.bincount(first_members, terms, minlength=n_members)
+                speaker_sums[j, i] = first_sums[j, i] + np.bincount(
                     second_members, terms * is_known, minlength=n_members
                 )
+        # each pair has one first speaker: their sums add up to those of the cell
+        cell_sums = reduce_by_cell(first_sums, self.cell_speakers[0], self.n_cells)
         leading_shape = (3, *shape[:-1])
         return (
             cell_sums.reshape(*leading_shape, self.n_cells),
@@ -536,7 +537,7 @@ def moments(cluster_errors: ErrorsBySpeaker | ErrorsByPair) -> Moments:
     trials = cluster_errors.cell_trials
     # [..., cell], and [..., member]: each speaker of each cell
     if isinstance(cluster_errors, ErrorsByPair):
-        error_sums, speaker_error_sums = cluster_errors.sum_errors()
+        error_sums, speaker_error_sums = cluster_errors.error_sums
         errors, speaker_errors = error_sums[0], speaker_error_sums[0]
     else:
         errors = cluster_errors.sum_by_cell(cluster_errors.errors)
@@ -618,16 +619,23 @@ def moments_by_point(
     n_points = int(np.prod(shape[:-1]))  # not -1, as there may be no entries
     point_errors = np.broadcast_to(cluster_errors.errors, shape).reshape(n_points, shape[-1])
     point_trials = np.broadcast_to(cluster_errors.trials, shape).reshape(n_points, shape[-1])
-    # computed once here, as copies below keep cached properties
+    # computed once here, as copies below keep cached properties; and often cached before
     _ = cluster_errors.cell_speakers
+    error_sums = None
+    if isinstance(cluster_errors, ErrorsByPair):
+        error_sums = [
+            sums.reshape(3, n_points, sums.shape[-1]) for sums in cluster_errors.error_sums
+        ]
     if cluster_errors.trials.ndim == 1:
         _ = cluster_errors.cell_trials, cluster_errors.speaker_trials
         if isinstance(cluster_errors, ErrorsByPair):
             _ = cluster_errors.pair_counts, cluster_errors.squared_trials
     point_moments = []
-    for errors, trials in zip(point_errors, point_trials, strict=True):
+    for i, (errors, trials) in enumerate(zip(point_errors, point_trials, strict=True)):
         point = copy(cluster_errors)
         vars(point).update(errors=errors, trials=trials)
+        if error_sums is not None:
+            vars(point)["error_sums"] = tuple(sums[:, i] for sums in error_sums)
         if cluster_errors.trials.ndim > 1:  # each point has trials of its own
             for name in ("cell_trials", "speaker_trials", "pair_counts", "squared_trials"):
                 vars(point).pop(name, None)

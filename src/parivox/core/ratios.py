@@ -223,7 +223,7 @@ def _other_moments(
     speaker_numbers = [np.asarray(other_trials.speaker_trials > 0, np.float64)]
     pair_squares = np.full(n_cells, np.nan)
     if isinstance(cluster_errors, ErrorsByPair):
-        cell_sums, (speaker_errors, *speaker_squares) = cluster_errors.sum_errors()
+        cell_sums, (speaker_errors, *speaker_squares) = cluster_errors.error_sums
         speaker_numbers += [*speaker_squares, other_trials.speaker_pair_squares]
         errors, squared_errors, products = (_sum_of_others(sums) for sums in cell_sums)
         # sum over pairs of (errors - rate * trials) ** 2
