@@ -43,6 +43,8 @@ _RATIO_COLUMNS = {
     "high": "float",
     "p_holm": "float",
     "verdict": "str",
+    # a verdict is not read without its condition
+    "because_of": "str",
     "reason": "str",
     VALUES_COLUMN: "str",
 }
@@ -72,11 +74,13 @@ def group_ratios(
     verdict_rows = {tuple(row[name] for name in key): row for row in verdicts}
     rows = []
     for bias_row in _rows_of_groups(bias, filters, defaults):
-        row = {"ratio": bias_row["value"], "verdict": "", **bias_row}
+        row = {"ratio": bias_row["value"], "verdict": "", "because_of": "", **bias_row}
         verdict_row = verdict_rows.get(tuple(bias_row[name] for name in key))
         if verdict_row is not None:
             # adjusted for both error types
             row |= {name: verdict_row[name] for name in ("p_holm", "verdict")}
+            # audits of older versions have no such column
+            row["because_of"] = verdict_row.get("because_of") or ""
             if verdict_row["reason"]:
                 row |= {name: verdict_row[name] for name in ("reason", VALUES_COLUMN)}
         rows.append(row)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 VERSION = "parivox/version"
 _RATE_FIELDS = ("low", "high", "errors", "trials", "speakers")
-_RATIO_FIELDS = ("ratio", "low", "high", "p_holm", "verdict")
+_RATIO_FIELDS = ("ratio", "low", "high", "p_holm", "verdict", "because_of")
 _MEASURE_FIELDS = ("low", "high", "floor_mean", "floor_95", "p", "groups")
 _SCOPE_COLUMNS = ("system", "list", "within", "grouping", "group", "allocation", "operating_point")
 _TASK = {"type": "speaker-verification", "name": "Speaker verification"}
@@ -42,7 +42,8 @@ def metrics_by_name(audit: Audit) -> dict[str, dict[str, Value]]:
 
     Each has ``value`` or ``reason``, and ``low`` and ``high`` of its interval. Groups have counts
     and, for rates, ``ratio``, ``ratio_low``, ``ratio_high``, ``p_holm`` and ``verdict`` against the
-    first reference; measures have their noise floor.
+    first reference, and ``because_of`` if a group is not shown to be better without the worst of
+    the others; measures have their noise floor.
     """
     verdict_key = (*_SCOPE_COLUMNS, "metric")
     verdict_of_scope: dict[tuple[Any, ...], Row] = {}
@@ -190,7 +191,7 @@ def _log_run(audit: Audit, client: Any, run: str) -> None:
             key = f"{short}/{field}"
             if not isinstance(number, str):
                 mlflow_metrics.append(Metric(key, number, time_ms, 0))
-            elif field == "verdict":
+            elif field in {"verdict", "because_of"}:
                 tags.append(RunTag(key, number))
     for start in range(0, len(mlflow_metrics), _MAX_METRICS_PER_BATCH):
         client.log_batch(run, metrics=mlflow_metrics[start : start + _MAX_METRICS_PER_BATCH])
@@ -223,8 +224,8 @@ def _number_fields(row: Row, columns: tuple[str, ...]) -> dict[str, Value]:
 
 def _defined_fields(row: Row, names: tuple[str, ...]) -> dict[str, Value]:
     """Return those of some columns that are present and finite."""
-    # JSON has neither infinity nor NaN
-    present = {name: row[name] for name in names if row[name] not in {None, ""}}
+    # JSON has neither infinity nor NaN; tables of older versions lack columns
+    present = {name: row[name] for name in names if row.get(name) not in {None, ""}}
     return {
         name: number
         for name, number in present.items()

@@ -110,9 +110,10 @@ _REASON_TEXTS = {
     **INCONCLUSIVE_REASONS,
     "too_wide": "interval too wide, usually because of too few speakers or errors",
     "no_errors": "no errors, but too few trials or speakers",
+    "because_of": "better, but not confirmed without the worst group",
 }
 """Why comparisons are inconclusive, by the code of the reason."""
-_OTHER_REASONS = "too few speakers, errors or pairs, or not confirmed without the worst group"
+_OTHER_REASONS = "too few speakers, errors or pairs"
 
 
 class Phrase(NamedTuple):

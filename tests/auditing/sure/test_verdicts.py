@@ -8,6 +8,7 @@ import pytest
 import parivox as pv
 from parivox.core.verdict import holm
 from parivox.report.catalogue import finding_text
+from parivox.report.exports import metrics_by_name
 from parivox.report.overview import overview
 
 POINT = "threshold=0.5"
@@ -292,6 +293,36 @@ def test_better_than_one_bad_group_is_said_with_its_name(one_bad, options):
     assert finding_text(verdict(audit, "")).endswith(f"worse: d; {words}")
     system_verdict = verdict(audit, "", "fpr+fnr")
     assert finding_text(system_verdict) == f"1 of 4 groups differs: d; {words}"
+
+
+def test_better_is_nowhere_read_without_the_group_that_it_rests_on(one_bad):
+    audit = one_bad.audit()
+    ratios = {row["group"]: row for row in audit.ratios("fnr")}
+    metrics = metrics_by_name(audit)
+    for group in "abcd":
+        columns = verdict(audit, group)["verdict"], verdict(audit, group)["because_of"]
+        assert (ratios[group]["verdict"], ratios[group]["because_of"]) == columns
+        (fields,) = [
+            fields
+            for name, fields in metrics.items()
+            if name.endswith(f"/{group}/{POINT}/fnr") and "verdict" in fields
+        ]
+        assert (fields["verdict"], fields.get("because_of", "")) == columns
+    assert [ratios[group]["because_of"] for group in "abcd"] == ["d", "d", "d", ""]
+
+
+def test_the_first_screen_counts_groups_that_are_too_small_and_not_confirmed_apart(people):
+    rates = {"a": 0.1, "b": 0.1, "c": 0.1, "d": 0.4, "e": 0.1}
+    sizes = dict.fromkeys(rates, 30) | {"e": 3}
+    audit = people(sizes, fnr=lambda group, i: close_to(rates[group], 60, i)).audit()
+    rows = [row for row in audit.verdicts if row["group"] and row["metric"] in {"fnr", "fpr"}]
+    n_small = sum(row["reason"] == "below_minimum" for row in rows)
+    n_not_confirmed = sum(bool(row["because_of"]) for row in rows)
+    assert n_small
+    assert n_not_confirmed
+    note = overview(audit).inconclusive_note
+    assert f"too few speakers, errors or pairs ({n_small})" in note
+    assert f"better, but not confirmed without the worst group ({n_not_confirmed})" in note
 
 
 def test_better_stands_where_it_does_not_rest_on_one_group(clear):
