@@ -5,6 +5,7 @@ import json
 import pytest
 
 import parivox as pv
+from parivox.report.findings import check_sentence
 from parivox.report.full_tables import every_table
 
 PEOPLE = {"id": list("abcd"), "gender": list("ffmm")}
@@ -199,3 +200,59 @@ def test_a_list_that_is_scored_in_part_is_told_from_the_whole(optional):
     scored = {name: cells[:-2] for name, cells in rows.items()}
     page = printed_tables(audit({"x": scored}, trials=listed), optional)
     assert "The list without its 2 trials that have no score fails G1, G2, G3, G7." in page
+
+
+def crossed_trials(n_of_accent):
+    """Every pair of speakers once, of whom so many of each gender have each accent; `x` is alone.
+
+    Returns the trials, and the speakers.
+    """
+    people = {"id": [], "trait": [], "accent": []}
+    for trait, numbers in n_of_accent.items():
+        for accent, number in zip("pq", numbers, strict=True):
+            for i in range(number):
+                people["id"].append(f"{trait}{accent}{i}")
+                people["trait"].append(trait)
+                people["accent"].append(accent)
+    ids = people["id"]
+    rows = [(f"{speaker}/1/1", f"{speaker}/2/1", 1.0, 1) for speaker in ids]
+    rows += [
+        (f"{enrol}/1/1", f"{test}/2/1", i / 100, 0)
+        for i, enrol in enumerate(ids)
+        for test in ids
+        if enrol != test
+    ]
+    columns = map(list, zip(*rows, strict=True))
+    return dict(zip(("enrol", "test", "score", "label"), columns, strict=True)), people
+
+
+def composition(n_of_accent, **options):
+    """What the audit's check of the composition of nontarget trials found, if it fails."""
+    scores, people = crossed_trials(n_of_accent)
+    audited = pv.audit({"x": scores}, speakers=people, intervals=False, **options)
+    failed = audited.record["list_checks"]["x"]
+    return "; ".join(check_sentence(check) for check in failed if check["id"] == "G8")
+
+
+ALIKE = {"f": (3, 3), "m": (6, 6), "x": (1, 0)}
+
+
+@pytest.mark.parametrize("by", ["trait", "accent", "trait+accent"])
+def test_groups_do_not_differ_in_what_all_their_trials_share(by):
+    assert not composition(ALIKE, by=by)
+
+
+@pytest.mark.parametrize("allocate", ["enrol", "test", "either", ["both", "enrol"]])
+def test_they_may_differ_in_it_where_other_trials_count_too(allocate):
+    words = composition(ALIKE, by="trait", allocate=allocate)
+    assert words.startswith(
+        "the share of nontarget trials with the same trait ranges from 0.0 % (x)"
+    )
+
+
+def test_another_attribute_that_differs_within_groups_is_found():
+    words = composition({"f": (6, 0), "m": (3, 3), "x": (1, 0)}, by=["trait", "accent"])
+    assert words == (
+        "among nontarget trials with both speakers in the group, the share with the same accent "
+        "ranges from 40.0 % (m) to 100.0 % (f)"
+    )

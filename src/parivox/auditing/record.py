@@ -82,7 +82,7 @@ def audit_record(
     if threshold_rules is not None:
         record["thresholds"] = threshold_rules.record()
     failed_list_checks = {
-        name: _failed_list_checks(system.trials.whole_list.bona_fide, speakers, inputs)
+        name: _failed_list_checks(system.trials.whole_list.bona_fide, speakers, inputs, options)
         for name, system in systems_by_name.items()
         if speakers is not None and system.trials.whole_list is not None
     }
@@ -150,7 +150,7 @@ def provenance_entries(
 
 
 def _failed_list_checks(
-    trials: TrialSet, speakers: Speakers, inputs: GroupedTrials
+    trials: TrialSet, speakers: Speakers, inputs: GroupedTrials, options: Options
 ) -> list[dict[str, Any]]:
     """Return the checks that the trial list fails, as the check of that list has them.
 
@@ -163,7 +163,8 @@ def _failed_list_checks(
     trial_list = new_trial_list(trials, speakers, groupings=inputs.groupings)
     if inputs.list_design is not None:
         trial_list = inputs.list_design.regrade(trial_list)
-    for check in failed_checks(trial_list, inputs.list_design):
+    is_within_groups = {*options.allocate} == {"both"}
+    for check in failed_checks(trial_list, inputs.list_design, is_within_groups=is_within_groups):
         row = {name: getattr(check, name) for name in names}
         if row["statistic"] == float("inf"):
             row["statistic"] = "inf"

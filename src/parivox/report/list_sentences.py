@@ -135,6 +135,11 @@ def _groups_with_few_speakers(values: Values) -> str:
 
 
 def _same_value(values: Values) -> str:
+    if values.get("is_within_groups"):
+        return (
+            "among nontarget trials with both speakers in the group, the share with the same "
+            f"{values['attribute']} {_shares_clause(values['shares'])}"
+        )
     return (
         f"the share of nontarget trials with the same {values['attribute']} "
         f"{_shares_clause(values['shares'])}"

@@ -78,12 +78,13 @@ def guidelines(
     mix: Mapping[str, Mapping[int, float]] | None = None,
     n_lists: int = 1,
     outcomes: str = "",
+    is_within_groups: bool = False,
 ) -> list[Finding]:
     """Return the findings of checks G1 to G15.
 
     `mix` is the share of trials that is wished for, by label and grade; `n_lists` says how many
     different lists there are, this one and its variants, `outcomes` how far their results differ,
-    as facts.
+    as facts. With `is_within_groups`, G8 compares the nontarget trials of two speakers of a group.
     """
     return [
         *_speaker_findings(counts.trials_per_speaker, checks),
@@ -91,7 +92,7 @@ def guidelines(
         _g5_wished_mix(counts, mix, checks["G5"]),
         _g6_variants(n_lists, outcomes, checks["G6"]),
         _g7_speakers_by_group(counts, checks["G7"]),
-        _g8_nontarget_agreement(counts, checks["G8"]),
+        _g8_nontarget_agreement(counts, checks["G8"], is_within_groups=is_within_groups),
         _g9_same_recordings(counts, checks["G9"]),
         _g10_repeated_trials(counts, checks["G10"]),
         g11_durations(counts, checks["G11"]),
@@ -102,10 +103,19 @@ def guidelines(
     ]
 
 
-def failed_checks(trial_list: TrialList, design: ManifestDesign | None = None) -> list[Finding]:
-    """Return the checks that a list fails at the usual thresholds, given what its design fixed."""
+def failed_checks(
+    trial_list: TrialList, design: ManifestDesign | None = None, *, is_within_groups: bool = False
+) -> list[Finding]:
+    """Return the checks that a list fails at the usual thresholds, given what its design fixed.
+
+    `is_within_groups` says that false accepts are counted over nontarget trials with both speakers
+    in the group.
+    """
     mix, n_lists = (None, 1) if design is None else (design.fixed_mix(trial_list), design.n_lists)
-    findings = guidelines(count_list(trial_list), CHECKS, mix=mix, n_lists=n_lists)
+    counts = count_list(trial_list)
+    findings = guidelines(
+        counts, CHECKS, mix=mix, n_lists=n_lists, is_within_groups=is_within_groups
+    )
     return [finding for finding in findings if finding.verdict == "fail"]
 
 
@@ -304,7 +314,7 @@ class _GroupShares(NamedTuple):
     shares: Floats
 
 
-def _g8_nontarget_agreement(counts: ListCounts, check: Check) -> Finding:
+def _g8_nontarget_agreement(counts: ListCounts, check: Check, *, is_within_groups: bool) -> Finding:
     trial_list = counts.trial_list
     group_shares: list[_GroupShares] = []
     for grouping, pair_counts in zip(
@@ -313,9 +323,13 @@ def _g8_nontarget_agreement(counts: ListCounts, check: Check) -> Finding:
         for agreement, codes in zip(trial_list.agreements, pair_counts.agreement, strict=True):
             is_of_trials = agreement.trial_codes is not None
             if not _is_made_of(grouping, agreement.name, or_by_name=is_of_trials):
-                is_nontarget = ~pair_counts.is_target
+                is_included = ~pair_counts.is_target
+                if is_within_groups:
+                    # no other trial counts in a group's rate: all trials of a group of women share
+                    # the gender, and a group of one speaker has no trial
+                    is_included &= pair_counts.enrol_group == pair_counts.test_group
                 group_shares += _shares_of_groups(
-                    agreement.name, grouping, pair_counts, is_nontarget, codes
+                    agreement.name, grouping, pair_counts, is_included, codes
                 )
     if not group_shares:
         names = [agreement.name for agreement in trial_list.agreements]
@@ -325,9 +339,10 @@ def _g8_nontarget_agreement(counts: ListCounts, check: Check) -> Finding:
         )
         return check.unchecked(*reason)
     gap, widest, offenders = _widest_shares(check, group_shares)
+    scope = {"is_within_groups": True} if is_within_groups else {}
     return check.finding(
         gap,
-        fact("same_value_of_nontarget_trials", **widest),
+        fact("same_value_of_nontarget_trials", **widest, **scope),
         offenders=offenders,
         remedy=fact("fix_share_of_same_value", attribute=widest["attribute"]),
     )
