@@ -422,6 +422,53 @@ def test_names_that_end_in_a_number_are_no_numbers(write):
     assert join.pattern == "they differ in their file extensions"
 
 
+def session_trials(form, n_speakers=12):
+    """Scores of two sessions of each speaker, and of every speaker against the next one."""
+    rows = []
+    for n in range(1, n_speakers + 1):
+        other = n % n_speakers + 1
+        enrol, same = (form.format(n=n, k=k) for k in (1, 2))
+        different = [form.format(n=other, k=k) for k in (1, 2)]
+        rows += [(enrol, same, 2.0, "target")]
+        rows += [(enrol, test, 0.1 * n, "nontarget") for test in different]
+    return text("enrol,test,score,label", rows)
+
+
+@pytest.mark.parametrize(
+    ("form", "patterns"),
+    [
+        ("spk{n:04}/sess{k}/utt7.wav", ["spk00{speaker}/**", "spk000{speaker}/**"]),
+        ("p{n}/sess{k}/utt7.wav", ["p{speaker}/**"]),
+        ("wav/S{n:03}/sess{k}/1.wav", ["*/S0{speaker}/**", "*/S00{speaker}/**"]),
+        ("id{n:02}_sess{k}_1.wav", ["id{speaker}_**", "id0{speaker}_**"]),
+        ("wav/sess{k}/x/spk{n:02}_1.wav", ["**/spk{speaker}_*", "**/spk0{speaker}_*"]),
+    ],
+)
+def test_speakers_behind_letters_and_zeros_are_located_as_the_labels_have_them(
+    write, form, patterns
+):
+    people = write("p.csv", text("speaker,sex", [(n, "fm"[n % 2]) for n in range(1, 13)]))
+    inspection = inspect(write("s.csv", session_trials(form)), people)
+    assert inspection.problems == ()
+    words = shlex.split(inspection.next)
+    proposed = [words[i + 1] for i, word in enumerate(words) if word == "--utterances"]
+    assert proposed == patterns
+    audit = pv.audit(
+        write("s.csv", session_trials(form)), people, utterances=proposed, by="sex", intervals=False
+    )
+    assert {row["speakers"] for row in audit.rates(grouping="all")} == {12}
+
+
+def test_a_part_of_the_ids_that_contradicts_the_labels_is_not_proposed(write):
+    people = write("p.csv", text("speaker,sex", [(n, "fm"[n % 2]) for n in range(1, 13)]))
+    form = "anna-{n:04}x/sess{k}/utt7.wav"  # where sessions are the only numbers of the table
+    inspection = inspect(write("s.csv", session_trials(form)), people)
+    (join,) = inspection.joins
+    assert join.template == ""
+    assert "contain known speakers only where these contradict the labels" in join.pattern
+    assert "sess" not in inspection.next
+
+
 def test_of_models_no_pattern_of_their_own_is_proposed(write):
     pairs = [(f"m{a}", f"wav/s{b}/1") for a in range(4) for b in range(4)]
     scores = write("s.csv", text("enrol,test,score", [(*pair, len(pair)) for pair in pairs]))

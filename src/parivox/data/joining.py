@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,7 @@ from parivox.data.trial_values import labels
 from parivox.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from parivox.data.speakers import Speakers
 
     Keys = Callable[[str], Iterable[object]]
+    SpeakerCheck = Callable[[pl.Series], bool]
+    """Whether the speakers of some ids, null for unknown ones, contradict the labels of trials."""
 
 
 class NamesSpeakers(Protocol):
@@ -93,6 +95,7 @@ _MAX_SAMPLED_IDS = 1000
 _MIN_CONTAINED = 3
 """Characters of a speaker's id that is looked for anywhere in an utterance's."""
 _LETTERS_IN_FRONT = r"^\p{L}+"
+_ZEROS_IN_FRONT = r"^0+(.)"
 _SPREADSHEET_REMEDY = "import the original into the spreadsheet again, with the column as text"
 _SPREADSHEET_DIGITS = 15
 """A spreadsheet keeps so many digits of a number."""
@@ -460,62 +463,115 @@ _SPEAKER_PATTERNS = {
 """Where in ids their speaker may stand, as `speakers_by_pattern` takes it and in words."""
 
 
-def _best_pattern(
-    ids: pl.Series, columns: Sequence[pl.Series], share: float
-) -> tuple[str, str, float]:
-    """The pattern by which most ids have a speaker of a column, if more than a share do."""
+class _PatternFit(NamedTuple):
+    """Patterns by which ids have a speaker of a column, and the share of the ids that do."""
+
+    patterns: tuple[str, ...]
+    description: str
+    share: float
+    is_contradicted: bool = False
+    """Whether speakers by another pattern contradict the labels of trials."""
+
+
+def _best_patterns(
+    ids: pl.Series, columns: Sequence[pl.Series], share: float, contradicts: SpeakerCheck
+) -> _PatternFit:
+    """The patterns by which most ids have a speaker of a column, if more than a share do.
+
+    A pattern whose speakers contradict the labels of trials is none.
+    """
     descriptions = dict(_SPEAKER_PATTERNS)
     for cells in columns:  # ids of one length may begin the utterance's id, as s01u07 does
         lengths = cells.str.len_chars().unique().to_list()
         if len(lengths) == 1 and len(cells) > 1:
             descriptions[f"{{speaker:{lengths[0]}}}**"] = f"its first {lengths[0]} characters"
-    best, description, best_share = "", "", share
+    best = _PatternFit((), "", share)
     for pattern, words in descriptions.items():
-        matching = speakers_by_pattern(pattern, ids).drop_nulls()
-        prefixes = matching.str.extract(f"({_LETTERS_IN_FRONT})").unique().to_list()
-        without_letters = matching.str.replace(_LETTERS_IN_FRONT, "")
+        matching = speakers_by_pattern(pattern, ids)
         for cells in columns:
-            known = cells.implode()
-            matched_share = float(matching.is_in(known).sum() or 0) / max(len(ids), 1)
-            if matched_share > best_share:
-                best, description, best_share = pattern, words, matched_share
-            # p225 for 225: the letters are no part of the speaker's id
-            if len(prefixes) == 1 and prefixes[0]:
-                matched_share = float(without_letters.is_in(known).sum() or 0) / max(len(ids), 1)
-                if matched_share > best_share:
-                    best = pattern.replace("{speaker", f"{prefixes[0]}{{speaker", 1)
-                    description, best_share = f"{words}, behind {prefixes[0]!r}", matched_share
-    return best, description, best_share
+            for names, patterns, position in _readings(pattern, matching, cells):
+                is_known = names.is_in(cells.implode()).fill_null(value=False)
+                matched_share = float(is_known.sum()) / max(len(ids), 1)
+                if matched_share <= best.share:
+                    continue
+                if contradicts(_only(names, is_known)):
+                    best = best._replace(is_contradicted=True)
+                    continue
+                best = _PatternFit(
+                    patterns, f"{words}{position}", matched_share, best.is_contradicted
+                )
+    return best
+
+
+def _readings(
+    pattern: str, matching: pl.Series, cells: pl.Series
+) -> Iterator[tuple[pl.Series, tuple[str, ...], str]]:
+    """Yield names of speakers that a pattern may mean, with its forms and where the names begin."""
+    yield matching, (pattern,), ""
+    # p225 for 225: the letters are no part of the speaker's id
+    prefixes = matching.drop_nulls().str.extract(f"({_LETTERS_IN_FRONT})").unique().to_list()
+    if len(prefixes) != 1 or not prefixes[0]:
+        return
+    prefix = prefixes[0]
+    numbers = matching.str.replace(_LETTERS_IN_FRONT, "")
+    behind_prefix = pattern.replace("{speaker", f"{prefix}{{speaker", 1)
+    yield numbers, (behind_prefix,), f", behind {prefix!r}"
+    # spk0007 for 7, and spk0012 for 12: each number of zeros needs a pattern of its own
+    has_length = ":" in pattern
+    if has_length or cells.str.contains(_ZEROS_IN_FRONT).any():
+        return
+    without_zeros = numbers.str.replace(_ZEROS_IN_FRONT, "$1")
+    n_zeros = (numbers.str.len_chars() - without_zeros.str.len_chars()).drop_nulls().unique()
+    if n_zeros.max():
+        forms = tuple(
+            pattern.replace("{speaker", f"{prefix}{'0' * n}{{speaker", 1) for n in n_zeros.sort()
+        )
+        yield without_zeros, forms, f", behind {prefix!r} and zeros"
+
+
+def _only(names: pl.Series, is_known: pl.Series) -> pl.Series:
+    """Return the names that are known; null for the others."""
+    return names.zip_with(is_known, pl.Series([None] * len(names), dtype=pl.String))
+
+
+def _no_labels(speakers: pl.Series) -> bool:  # noqa: ARG001 - a check as any other
+    """Return that speakers contradict no labels, as there are none."""
+    return False
 
 
 def speaker_pattern_hint(
-    ids: pl.Series, speakers: Speakers, share: float, *, utterances: str = ""
+    ids: pl.Series,
+    speakers: Speakers,
+    share: float,
+    *,
+    utterances: str = "",
+    contradicts: SpeakerCheck = _no_labels,
 ) -> tuple[str, tuple[str, ...]]:
     """What the ids look like, and what mends it; and patterns of the speakers if one fits most.
 
     Both are empty if first components fit better, which are known of this share of the ids.
-    `utterances` is a table of these that is given, and gives no speakers.
+    `utterances` is a table of these that is given, and gives no speakers. `contradicts` tells
+    whether speakers of the ids contradict the labels of trials.
     """
     table = {column: speakers.table_column(column) for column in speakers.columns}
     known = [cells for column, cells in table.items() if plain_name(column) in SPEAKER_NAMES]
     columns = list(table.values())
-    pattern, description, best_share = _best_pattern(ids, known or columns, share)
-    if known and not (pattern and best_share >= _MIN_MAJORITY):
-        pattern, description, best_share = _best_pattern(ids, columns, share)
+    fit = _best_patterns(ids, known or columns, share, contradicts)
+    if known and not (fit.patterns and fit.share >= _MIN_MAJORITY):
+        fit = _best_patterns(ids, columns, share, contradicts)
     remedy = (
         f"add the column 'speaker' that {utterances} lacks"
         if utterances
         else "give the speakers with --utterances, as Kaldi's utt2spk has them, or as columns "
         "enrol_speaker and test_speaker"
     )
-    if pattern and best_share >= _MIN_MAJORITY:
-        second_pattern = _pattern_of_rest(ids, columns, pattern)
-        patterns = (pattern, second_pattern) if second_pattern else (pattern,)
+    if fit.patterns and fit.share >= _MIN_MAJORITY:
+        patterns = (*fit.patterns, *_patterns_of_rest(ids, columns, fit.patterns))
         if not utterances:
             options = " ".join(f"--utterances '{text}'" for text in patterns)
             remedy = f"state this with {options}, or {remedy}"
         return (
-            f"the speaker seems to be {description} ({best_share:.0%} of the ids); {remedy}",
+            f"the speaker seems to be {fit.description} ({fit.share:.0%} of the ids); {remedy}",
             patterns,
         )
     if share:
@@ -533,25 +589,34 @@ def speaker_pattern_hint(
             "state the position with a pattern such as --utterances '**_{speaker}_*', or "
             f"{remedy}"
         ), ()
-    extent = "no part of most of" if pattern else "no part of"
+    if fit.is_contradicted:
+        return (
+            "the ids contain known speakers only where these contradict the labels, so check that "
+            f"the tables belong together, or {remedy}"
+        ), ()
+    extent = "no part of most of" if fit.patterns else "no part of"
     return (
         f"{extent} the ids between '/', '-', '_', '.' or '#' is a known speaker, so check that "
         f"the tables belong together, or {remedy}"
     ), ()
 
 
-def _pattern_of_rest(ids: pl.Series, columns: Sequence[pl.Series], pattern: str) -> str:
-    """A second pattern, of ids that the first leaves and that are no speakers themselves."""
-    found = speakers_by_pattern(pattern, ids)
+def _patterns_of_rest(
+    ids: pl.Series, columns: Sequence[pl.Series], patterns: Sequence[str]
+) -> tuple[str, ...]:
+    """Further patterns, of ids that the first leave and that are no speakers themselves."""
     are_speakers = pl.Series([False] * len(ids), dtype=pl.Boolean)
     for cells in columns:
-        are_speakers |= found.is_in(cells.implode()).fill_null(value=False)
         are_speakers |= ids.is_in(cells.implode())
+        for pattern in patterns:
+            names = speakers_by_pattern(pattern, ids)
+            are_speakers |= names.is_in(cells.implode()).fill_null(value=False)
     rest = ids.filter(~are_speakers)
     if not len(rest):
-        return ""
-    second, _, share = _best_pattern(rest, columns, 0.0)
-    return second if share >= _MIN_MAJORITY else ""
+        return ()
+    # labels are of pairs, whose other ids may be of the first patterns
+    fit = _best_patterns(rest, columns, 0.0, _no_labels)
+    return fit.patterns if fit.share >= _MIN_MAJORITY else ()
 
 
 def _contained_speaker(ids: pl.Series, columns: Sequence[pl.Series]) -> tuple[str, str] | None:

@@ -66,6 +66,8 @@ _COUNTED_ITEMS = frozenset(
 )
 """What an audit counts, whatever the rows of one file seem to be."""
 _MAJORITY = 0.5
+_MAX_CONFLICT_SHARE = 0.1
+"""Share of trials of a class that may contradict the speakers: single labels may be wrong."""
 _LEADING_ZEROS = r"^0+(.)"
 _DIFFERENCES = {
     "they differ in upper and lower case": DIFFERENCES["in upper and lower case"],
@@ -294,9 +296,29 @@ def _join_of_speakers(
         table.table, name=str(provenance["name"]), id=None, conflicts="error", provenance=provenance
     )
     share = join.matched / max(join.count, 1)
-    pattern, templates = speaker_pattern_hint(recordings, speakers, share)
+    pattern, templates = speaker_pattern_hint(
+        recordings,
+        speakers,
+        share,
+        contradicts=lambda names: _contradict(names, recordings, trials),
+    )
     template = templates[0] if templates else ""
     return replace(join, pattern=pattern, template=template, further_templates=templates[1:])
+
+
+def _contradict(names: pl.Series, ids: pl.Series, trials: InspectedTrials) -> bool:
+    """Return whether the speakers of some ids contradict the labels of one of the two classes."""
+    known = pl.DataFrame({"id": ids, "speaker": names})
+    speaker = pl.DataFrame({"id": trials.ids}).join(
+        known, on="id", how="left", maintain_order="left"
+    )["speaker"]
+    enrol, test = speaker.gather(trials.rows.enrol), speaker.gather(trials.rows.test)
+    is_same = enrol == test  # null where a speaker is unknown
+    for class_code, is_right in ((TARGET, is_same), (NONTARGET, ~is_same)):
+        are_right = is_right.filter(pl.Series(trials.rows.label == class_code)).drop_nulls()
+        if len(are_right) and 1 - float(are_right.sum()) / len(are_right) > _MAX_CONFLICT_SHARE:
+            return True
+    return False
 
 
 def _pair_joins(trials: InspectedTrials, trial_list: InspectedTrials) -> Iterator[Join]:
