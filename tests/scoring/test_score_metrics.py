@@ -193,6 +193,55 @@ def test_standard_input_is_read_once(trials, program):
 
 
 @pytest.mark.parametrize(
+    "form",
+    [
+        "{enrol}\t{test}\t{score}\t{word}",
+        "{enrol} {test} {score} {word}",
+        "{word} {enrol} {test} {score}",
+        "{label} {enrol} {test} {score}",
+        "{enrol} {test} {score} {label}",
+        "{enrol} {test} {label} {score}",
+        "{enrol},{test},{score},{word}",
+    ],
+)
+def test_files_without_a_header_are_read_as_an_audit_reads_them(tmp_path, form):
+    rows = []
+    for i in range(12):
+        label = i % 2
+        enrol, test = f"s{i % 4}/1", f"s{i % 4 if label else (i + 1) % 4}/{i}"
+        word = "target" if label else "nontarget"
+        score = 0.125 * i - 0.4
+        rows.append({"enrol": enrol, "test": test, "score": score, "label": label, "word": word})
+    path = tmp_path / "scores.txt"
+    path.write_text("".join(form.format(**row) + "\n" for row in rows))
+    people = {"speaker": [f"s{i}" for i in range(4)], "sex": list("ffmm")}
+    audit = pv.audit(path, people, by="sex", intervals=False)
+    (eer,) = {
+        row["value"]
+        for row in audit.groups.filter(grouping="all", metric="eer", definition="linear")
+    }
+    assert pv.metrics(path).value("eer") == eer
+
+
+@pytest.mark.parametrize("words", [("target", "nontarget"), ("Genuine", "impostor"), ("1", "0")])
+@pytest.mark.parametrize("array", [list, np.array, pl.Series])
+def test_words_of_labels_in_arrays_are_read_as_in_files(trials, words, array):
+    label = array([words[0] if is_target else words[1] for is_target in trials["label"]])
+    expected = pv.metrics(trials["score"], trials["label"]).table.rows()
+    assert pv.metrics(trials["score"], label).table.rows() == expected
+    with pytest.raises(DataError, match=r"give True .* numpy.asarray\(labels\) == 'target'"):
+        pv.eer(trials["score"], label)
+
+
+def test_words_of_labels_in_arrays_may_be_named(trials):
+    label = np.where(trials["label"], "H1", "H2")
+    with pytest.raises(DataError, match=r"'H.' is not a label; state what the words mean"):
+        pv.metrics(trials["score"], label)
+    named = pv.metrics(trials["score"], label, columns={"target": "H1", "nontarget": "H2"})
+    assert named.value("eer") == pv.metrics(trials["score"], trials["label"]).value("eer")
+
+
+@pytest.mark.parametrize(
     ("text", "sentence"),
     [
         ("0.5\n0.4\n", "contains scores without labels"),

@@ -277,6 +277,10 @@ class Counts:
         if is_unknown_label.any():
             label_index = int(is_unknown_label.argmax())
             (unknown_label,) = label[label_index : label_index + 1].tolist()
+            if isinstance(unknown_label, str):
+                msg = f"label {label_index} is {unknown_label!r}; labels are numbers or booleans"
+                hint = "give True for target trials, for example numpy.asarray(labels) == 'target'"
+                raise DataError(msg, hint)
             msg = (
                 f"label {label_index} is {unknown_label!r}; labels are 1 or True (target), 0, -1 "
                 "or False (nontarget), 2 (spoof)"

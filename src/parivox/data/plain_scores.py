@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ import polars as pl
 from parivox.data.attributes import unknown_cells
 from parivox.data.cell_words import is_label, is_number
 from parivox.data.columns import RequestedColumns, column_positions
-from parivox.data.formats import table_format, translate_words
+from parivox.data.formats import may_be_trials, scan_content, table_format, translate_words
 from parivox.data.formats.delimited import (
     DELIMITED,
     check_text,
@@ -60,7 +61,7 @@ def plain_scores(
     if labels_of_scores is not None:
         group = None if groups is None else _group_names(_cells(groups))
         score = _numbers(scores, "scores")
-        return _checked(score, np.asarray(labels_of_scores), group, "scores")
+        return _checked(score, _labels(labels_of_scores, columns), group, "scores")
     table, name = _read_scores(scores)
     requested = RequestedColumns(dict(columns or {}))
     names = table.columns[1:]
@@ -140,6 +141,19 @@ def _numbers(array: Any, name: str) -> NDArray[np.float64]:
         msg = f"{name}: not an array of numbers ({error})"
         hint = "give one number for each trial"
         raise DataError(msg, hint) from error
+
+
+def _labels(array: ArrayLike, columns: Mapping[str, str] | None) -> NDArray[Any]:
+    """Return labels as they are, or those in words as an audit reads them."""
+    label = np.asarray(array)
+    if label.ndim != 1 or not label.size or not all(isinstance(word, str) for word in label):
+        return label
+    roles = {"label": "label"}
+    frame = pl.DataFrame({"label": label.tolist()})
+    words = Chunk(frame, range(1, label.size + 1), "labels", roles)
+    word_scan = Scan("labels", "", roles, (), lambda: iter([words]))
+    (chunk,) = translate_words(word_scan, RequestedColumns(dict(columns or {}))).chunks()
+    return bona_fide_labels(chunk) == 1
 
 
 def _cells(groups: Any) -> pl.Series:
@@ -223,6 +237,13 @@ def _read_headerless(content: SourceBytes, separator: str, width: int) -> pl.Dat
         )
         raise DataError(msg, hint)
     if width != 2:
+        trials = None
+        if may_be_trials(content.head):
+            # a format that would need to be chosen is refused below
+            with suppress(DataError):
+                trials = scan_content(content, RequestedColumns())
+        if trials is not None and {"score", "label"} <= trials.columns.keys():
+            return _rows_of_trials(trials)
         msg = f"{content.name}: has {width} columns and no header"
         hint = "add a header, such as score,label"
         raise DataError(msg, hint)
@@ -236,6 +257,14 @@ def _read_headerless(content: SourceBytes, separator: str, width: int) -> pl.Dat
     ]
     names = ("label", "score") if are_labels == [True, False] else ("score", "label")
     return cells.rename(dict(zip(("f0", "f1"), names, strict=True)))
+
+
+def _rows_of_trials(trials: Scan) -> pl.DataFrame:
+    """Rows of trials that an audit reads without a header, with the names of their roles."""
+    return pl.concat(
+        pl.DataFrame({"row": chunk.rows, **{role: chunk[role] for role in trials.columns}})
+        for chunk in trials.chunks()
+    )
 
 
 def _numbers_of_file(source: str | os.PathLike[str]) -> tuple[NDArray[np.float64], str]:

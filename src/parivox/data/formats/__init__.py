@@ -52,6 +52,7 @@ __all__ = [
     "register",
     "scan",
     "scan_again",
+    "scan_content",
     "table_format",
 ]
 
@@ -95,6 +96,11 @@ def _scan_file(
     if with_spoofs is not None and with_spoofs.fits(content.head, columns) == CERTAIN_FIT:
         file_format = with_spoofs  # whose labels of the first two classes are the other way round
     return _scan_content(content, columns, file_format)
+
+
+def scan_content(content: SourceBytes, columns: RequestedColumns) -> Scan:
+    """Open the bytes of a file that has been read, in its own format."""
+    return _scan_content(content, columns, _detect_format(content, columns))
 
 
 def _scan_content(content: SourceBytes, columns: RequestedColumns, file_format: Format) -> Scan:
