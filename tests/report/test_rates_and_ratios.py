@@ -1,5 +1,7 @@
 """Tables as people who use dataframes expect them, and the default question in one table."""
 
+import sys
+
 import pytest
 
 import parivox as pv
@@ -101,3 +103,31 @@ def test_answers_are_described_and_go_into_dataframes(audit, optional):
     assert all(ratios.describe()["description"].str.len_chars() > 5)
     assert [*ratios.to_pandas().columns] == [*ratios.columns] == ratios.to_polars().columns
     assert ratios[["group", "ratio"]].columns == ("group", "ratio")
+
+
+NEED_A_PACKAGE = {
+    "to_pandas": ("pandas", lambda audit, _: audit.ratios().to_pandas()),
+    "to_mlflow": ("mlflow", lambda audit, _: audit.to_mlflow()),
+    "charts": ("altair", lambda audit, _: audit.charts.forest()),
+    "report": ("jinja2", lambda audit, folder: audit.report(folder / "report.html")),
+    "write_figures": ("vl_convert", lambda audit, folder: pv.write_figures(audit, folder / "f")),
+    "write_tables": ("openpyxl", lambda audit, folder: pv.write_tables(audit, folder / "t.xlsx")),
+}
+
+
+@pytest.mark.parametrize("name", NEED_A_PACKAGE)
+def test_what_needs_a_package_that_is_missing_says_how_to_install_it(
+    name, audit, monkeypatch, tmp_path
+):
+    package, call = NEED_A_PACKAGE[name]
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(pv.ConfigError, match=rf"need .*{package}.*: pip install ") as caught:
+        call(audit, tmp_path)
+    assert "\n" not in str(caught.value)
+    assert not [*tmp_path.iterdir()]
+
+
+def test_every_table_of_an_audit_that_goes_elsewhere_is_covered(audit):
+    names = {name for name in (*dir(audit), *dir(audit.groups)) if name.startswith("to_")}
+    without_package = {"to_dict", "to_json", "to_polars"}
+    assert names - without_package <= NEED_A_PACKAGE.keys()

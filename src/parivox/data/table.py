@@ -351,8 +351,11 @@ class Table:
 
     def to_pandas(self) -> Any:
         """The table as a pandas dataframe; undefined numbers are NaN, undefined counts NA."""
-        import pandas as pd  # noqa: PLC0415 - an optional dependency
-
+        try:
+            import pandas as pd  # noqa: PLC0415 - an optional dependency
+        except ImportError as error:
+            msg = "dataframes of pandas need pandas: pip install pandas, or use .to_polars()"
+            raise ConfigError(msg) from error
         columns = {}
         for column in self._frame:
             if column.dtype == pl.Int64 and column.null_count():
