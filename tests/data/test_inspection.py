@@ -416,6 +416,35 @@ def test_what_explains_ids_that_do_not_match_is_told(write, name):
     assert pattern in join.pattern
 
 
+@pytest.mark.parametrize(
+    ("values", "single"),
+    [
+        ("ffmmx", "'x'"),
+        ("ffmmxy", "'x', 'y'"),
+        ("fmx", None),  # all have one speaker
+        ("ffmm", None),
+        ("ffmmabcd", None),  # as of many nationalities some do
+        ("12345566", None),  # numbers, which are grouped by bands
+    ],
+)
+def test_a_group_of_one_speaker_may_mean_unknown(write, values, single):
+    rows = [(f"s{n}", value) for n, value in enumerate(values)]
+    rows += [(f"s{n}", value) for n, value in enumerate(values)]  # a repeated row is no speaker
+    (file,) = inspect(write("p.csv", text("speaker,Geschlecht", rows))).files
+    notes = [in_words(w.note) for w in file.warnings if w.code == "values_of_one_speaker"]
+    expected = f"{single}; leave the cell empty if it means unknown"
+    assert notes == ([expected] if single else [])
+
+
+@pytest.mark.parametrize("word", ["k.A.", "K. A.", "keine Angabe", "unbekannt", "n.a."])
+def test_a_word_that_looks_unknown_is_warned_of_once(write, word):
+    rows = [(f"s{n}", value) for n, value in enumerate(["f", "f", "m", "m", word])]
+    (file,) = inspect(write("p.csv", text("speaker,Geschlecht", rows))).files
+    codes = [w.code for column in file.columns for w in column.warnings]
+    assert codes == ["values_that_look_unknown"]
+    assert "values_of_one_speaker" not in {w.code for w in file.warnings}
+
+
 def test_names_that_end_in_a_number_are_no_numbers(write):
     people = write("p.csv", "speaker,gender\nspk.0,f\nspl.0,m\n")
     (join,) = inspect(write("s", "spk/1 spl/1 0.5\n"), people).joins

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 LOOKS_UNKNOWN = {
     "#n/a", "#na", "<na>", "<unk>", "n.a.", "n.a", "n. a.", "n.k.", "nk", "nat", "unk",
     "missing", "not available", "not known", "not specified", "unspecified", "undefined",
+    "k.a.", "k. a.", "keine angabe", "keine angaben", "unbekannt",
 }  # fmt: skip
 """What is taken for a value as it stands, but is likely to say that none is known."""
 RANGE_OF_NUMBERS = "range_of_numbers"
@@ -127,7 +128,7 @@ def value_warnings(name: str, values: Sequence[str]) -> list[DataWarning]:
         note = fact("same_values", values=alike[:_MAX_EXAMPLES])
         what = fact("values_that_may_be_one", attribute=name)
         warnings.append(DataWarning(what, sum(map(len, alike)), note))
-    unknown = [unknown_value for unknown_value in values if _looks_unknown(unknown_value)]
+    unknown = [unknown_value for unknown_value in values if looks_unknown(unknown_value)]
     if unknown:
         note = fact("examples", values=unknown[:_MAX_EXAMPLES])
         what = fact("values_that_look_unknown", attribute=name)
@@ -186,7 +187,8 @@ def alike_words(values: Sequence[str]) -> str:
     return " and ".join(map(repr if len(simplified) == 1 or has_letter else ascii, values))
 
 
-def _looks_unknown(value: str) -> bool:
+def looks_unknown(value: str) -> bool:
+    """Whether a value is likely to say that none is known."""
     return value.lower() in LOOKS_UNKNOWN or not re.search(r"\w", value)
 
 

@@ -45,6 +45,10 @@ def _examples(values: Values) -> str:
     return _quoted_list(values["values"])
 
 
+def _leave_empty_if_unknown(values: Values) -> str:
+    return f"{_examples(values)}; leave the cell empty if it means unknown"
+
+
 def _numbers(values: Values) -> str:
     return _number_list(values["numbers"])
 
@@ -658,6 +662,12 @@ DATA_SENTENCES = {
         "values of {attribute!r} that may mean unknown", _ATTRIBUTE
     ),
     "examples": SentenceTemplate(_examples, {"values": ["?", "n.a."]}),
+    "values_of_one_speaker": SentenceTemplate(
+        "values of {attribute!r} with one speaker", _ATTRIBUTE
+    ),
+    "leave_empty_if_unknown": SentenceTemplate(
+        _leave_empty_if_unknown, {"values": ["k.A.", "n.a."]}
+    ),
     "values_that_look_like_dates": SentenceTemplate(
         "values of {attribute!r} that look like dates", {"attribute": "age group"}
     ),

@@ -44,6 +44,7 @@ from parivox.data.value_warnings import (
     DataWarning,
     distant_number_warnings,
     id_warnings,
+    looks_unknown,
     value_warnings,
 )
 from parivox.errors import DataError, ParivoxError
@@ -51,7 +52,7 @@ from parivox.facts import fact
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 
 PLAIN_SCORES = "scores without ids"
@@ -261,6 +262,7 @@ def with_kind(inspected: InspectedTable, kind: str, roles: dict[str, str]) -> In
         n_empty = int((table[name].is_null() | (table[name] == "")).sum())
         if n_empty:
             warnings.append(DataWarning(fact("rows_with_empty_cell", column=name), n_empty))
+    warnings += _single_speaker_warnings(table, kind, roles, columns)
     if header := first_row_like_data(table.drop("row")):
         warnings.append(DataWarning("first_row_like_others", 0, fact("as_in", text=header)))
         columns = [replace(column, groups=False) for column in columns]  # their names are values
@@ -275,6 +277,33 @@ def with_kind(inspected: InspectedTable, kind: str, roles: dict[str, str]) -> In
         problems=_reader_problems(inspected, kind, roles.get("speaker")),
     )
     return replace(inspected, findings=findings)
+
+
+def _single_speaker_warnings(
+    table: pl.DataFrame, kind: str, roles: Mapping[str, str], columns: Sequence[InspectedColumn]
+) -> Iterator[DataWarning]:
+    """Yield which few values have one speaker, while others have more: they may mean unknown."""
+    if kind != "speakers" or "speaker" not in roles:
+        return
+    for column in columns:
+        if not column.groups or column.numbers is not None:
+            continue
+        value = pl.col("value")
+        cells = pl.DataFrame(
+            {"speaker": table[roles["speaker"]], "value": table[column.name].str.strip_chars()}
+        )
+        known_cells = cells.filter(value.is_not_null() & ~unknown_cells(value)).unique()
+        counts = known_cells["value"].value_counts().sort("value")
+        single = counts.filter(pl.col("count") == 1)["value"].to_list()
+        # of many values, such as nationalities, some have one speaker as a matter of course
+        if len(single) > _MAX_EXAMPLES or len(single) == counts.height:
+            continue
+        if odd_values := [
+            single_value for single_value in single if not looks_unknown(single_value)
+        ]:
+            what = fact("values_of_one_speaker", attribute=column.name)
+            note = fact("leave_empty_if_unknown", values=odd_values)
+            yield DataWarning(what, len(odd_values), note)
 
 
 def _reader_problems(inspected: InspectedTable, kind: str, speaker: str | None) -> tuple[str, ...]:
