@@ -14,7 +14,13 @@ from parivox.data import source_bytes as content_module
 from parivox.data.source_bytes import read_content
 from parivox.data.speakers import read_speakers, read_table
 from parivox.data.trials import read_trials
-from parivox.errors import ConfigError, DataError, EncodingGuessed, ParivoxError
+from parivox.errors import (
+    ConfigError,
+    DataError,
+    EncodingGuessed,
+    ParivoxError,
+    options_named,
+)
 
 pytestmark = [
     pytest.mark.minimal,
@@ -213,6 +219,9 @@ def test_names_tell_their_encoding_and_a_warning_shows_one(write, encoding):
     with pytest.warns(EncodingGuessed, match=message) as warned:
         table, _, about = read_table(path, "speakers")
     assert (table["name"].to_list(), about["encoding"]) == (NAMES[encoding], encoding)
+    assert str(warned[0].message).endswith("if they are spelt otherwise, give encoding=NAME")
+    with options_named(), pytest.warns(EncodingGuessed, match="give --encoding NAME$"):
+        read_table(path, "speakers")
     assert any(repr(name) in str(warned[0].message) for name in NAMES[encoding])
 
 

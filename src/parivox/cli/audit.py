@@ -192,7 +192,7 @@ def _report_settings(arguments: argparse.Namespace) -> dict[str, Any]:
         return {}
     from parivox.report.report_files import check_report  # noqa: PLC0415 - on request
 
-    check_out_is_named(arguments.report, "file")
+    check_out_is_named(arguments.report, "file", "--report")
     check_report(arguments.report)
     return report_options(arguments)
 

@@ -149,6 +149,7 @@ def _output_kind(arguments: argparse.Namespace) -> str:
     from parivox.report.report_files import TABLES, check_format, format_of  # noqa: PLC0415
 
     check_out_is_named(arguments.out, "file")
+    check_out_is_named(arguments.figures, "folder", "--figures")
     if arguments.format is not None:
         check_format(arguments.format)
         if arguments.format == "xlsx" and arguments.out is None:

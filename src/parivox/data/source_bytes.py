@@ -25,7 +25,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
-from parivox.errors import DataError, EncodingGuessed, utf8_text
+from parivox.errors import DataError, EncodingGuessed, message_for_caller, utf8_text
 from parivox.frozen import frozen
 from parivox.runtime.disk import ScratchFolder
 from parivox.runtime.progress import stage
@@ -220,13 +220,11 @@ def _guessed_encoding(readings: Mapping[str, str], name: str, location: str) -> 
     """The one encoding in which words make sense; a warning shows one of them."""
     if len(readings) == 1:
         ((encoding, word),) = readings.items()
-        warnings.warn(
+        msg = (
             f"{name}: is not UTF-8 and is read as {encoding}, a guess by its words such as "
-            f"{word!r}; "
-            "if they are spelt otherwise, name the encoding with --encoding",
-            EncodingGuessed,
-            stacklevel=2,
+            f"{word!r}; if they are spelt otherwise, give --encoding NAME"
         )
+        warnings.warn(message_for_caller(msg), EncodingGuessed, stacklevel=2)
         return encoding
     if not readings:
         msg = f"{location}, and no other encoding that was tried gives readable text"
