@@ -64,6 +64,21 @@ def caveats(audit: Audit) -> list[Caveat]:
     return list(by_short.values())
 
 
+def _systems_to_name(audit: Audit, labels: Sequence[str]) -> str:
+    """Return labels of systems as a list; empty if they are those of all systems."""
+    all_labels = {system_label(system["system"], system["list"]) for system in systems(audit)}
+    return "" if all_labels <= {*labels} else ", ".join(labels)
+
+
+def _labels_of_names(audit: Audit, names: Sequence[str]) -> list[str]:
+    """Return labels of systems that the record names."""
+    label_of_name = {
+        "@".join(filter(None, system.values())): system_label(system["system"], system["list"])
+        for system in systems(audit)
+    }
+    return [label_of_name.get(name, name) for name in names]
+
+
 # ---- missing scores
 
 
@@ -170,7 +185,11 @@ def trials_in_common(audit: Audit) -> Iterator[Caveat]:
 def unusual_operating_points(audit: Audit) -> Iterator[Caveat]:
     """Yield which operating points miss their rate or have an infinite threshold."""
     for note in findings.unusual_points(audit):
-        yield Caveat("unusual_operating_point", {"systems": note.systems, "note": note.words})
+        yield Caveat(
+            "unusual_operating_point",
+            {"systems": note.systems, "note": note.words},
+            _systems_to_name(audit, note.labels),
+        )
 
 
 def thresholds_set_on_audited_trials(audit: Audit) -> Iterator[Caveat]:
@@ -190,9 +209,16 @@ def rules_fitted_on_audited_trials(audit: Audit) -> Iterator[Caveat]:
 
 def trials_of_each_system(audit: Audit) -> Iterator[Caveat]:
     """Yield what `SYSTEM_RULES` find, system by system."""
+    labels_of_limitation: dict[str, list[str]] = {}
+    first_caveats: dict[str, Caveat] = {}
     for system in systems(audit):
+        label = system_label(system["system"], system["list"])
         for rule in SYSTEM_RULES:
-            yield from rule(audit, system)
+            for caveat in rule(audit, system):
+                first_caveats.setdefault(caveat.short, caveat)
+                labels_of_limitation.setdefault(caveat.short, []).append(label)
+    for words, caveat in first_caveats.items():
+        yield caveat._replace(named_systems=_systems_to_name(audit, labels_of_limitation[words]))
 
 
 def excluded_trials(audit: Audit, system: Row) -> Iterator[Caveat]:
@@ -224,7 +250,11 @@ def trials_that_differ_between_groups(audit: Audit) -> Iterator[Caveat]:
                 "systems": names,
                 "check": sentence,
             }
-            yield Caveat("trials_differ_between_groups", values)
+            yield Caveat(
+                "trials_differ_between_groups",
+                values,
+                _systems_to_name(audit, _labels_of_names(audit, names)),
+            )
 
 
 def trial_design(audit: Audit) -> Iterator[Caveat]:
@@ -235,7 +265,11 @@ def trial_design(audit: Audit) -> Iterator[Caveat]:
             if effect:
                 sentence = findings.check_sentence(check)
                 values = {"check": sentence, "systems": names, "effect": effect}
-                yield Caveat("design_of_trials", values)
+                yield Caveat(
+                    "design_of_trials",
+                    values,
+                    _systems_to_name(audit, _labels_of_names(audit, names)),
+                )
 
 
 # ---- groups
@@ -250,7 +284,11 @@ def associated_attributes(audit: Audit) -> Iterator[Caveat]:
 def data_warnings(audit: Audit) -> Iterator[Caveat]:
     """Yield what is unusual about values, ids and scores."""
     for note in findings.data_warnings(audit):
-        yield Caveat("data_warning", {"systems": note.systems, "note": note.words})
+        yield Caveat(
+            "data_warning",
+            {"systems": note.systems, "note": note.words},
+            _systems_to_name(audit, note.labels),
+        )
 
 
 def under_represented_groups(audit: Audit) -> Iterator[Caveat]:

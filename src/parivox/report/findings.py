@@ -440,8 +440,13 @@ def ratio_legend(audit: Audit) -> str:
 class SystemNote(NamedTuple):
     """A note on the data of one or several systems."""
 
-    systems: str  # labels, as a list
+    labels: tuple[str, ...]  # of the systems
     words: str
+
+    @property
+    def systems(self) -> str:
+        """The labels as a list."""
+        return ", ".join(self.labels)
 
     @property
     def sentence(self) -> str:
@@ -535,7 +540,7 @@ def _notes_by_system(audit: Audit, source: str) -> Iterator[SystemNote]:
         system = system_label(row["system"], row["list"])
         systems_of_note.setdefault(_note_text(row), []).append(system)
     for note, labels in systems_of_note.items():
-        yield SystemNote(", ".join(dict.fromkeys(labels)), note)
+        yield SystemNote(tuple(dict.fromkeys(labels)), note)
 
 
 def recordings_text(audit: Audit, system: Row) -> str:

@@ -36,11 +36,14 @@ class Caveat(NamedTuple):
 
     code: str
     values: Mapping[str, Any] = {}
+    named_systems: str = ""
+    """Systems that it is about, if these are not all of the audit; the few words name them."""
 
     @property
     def short(self) -> str:
         """The limitation in a few words."""
-        return LIMITATIONS[self.code].short.with_values(self.values)
+        words = LIMITATIONS[self.code].short.with_values(self.values)
+        return f"{self.named_systems}: {words}" if self.named_systems else words
 
     @property
     def sentence(self) -> str:

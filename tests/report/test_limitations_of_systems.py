@@ -1,0 +1,62 @@
+"""Limitations of one of several systems are not read as those of all."""
+
+import math
+
+import pytest
+
+import parivox as pv
+from parivox.report.caveats import caveats
+
+PEOPLE = {"speaker": [f"s{i}" for i in range(12)], "sex": ["f", "m"] * 5 + ["f", "unknown"]}
+
+
+def reversed_pairs(rows):
+    return [(test, enrol, score + 0.1, label) for enrol, test, score, label in rows]
+
+
+CHANGES = {
+    "reversed pairs": lambda rows: [*rows, *reversed_pairs(rows[:9])],
+    "more reversed pairs": lambda rows: [*rows, *reversed_pairs(rows[:14])],
+    "tied scores": lambda rows: [(a, b, round(s), label) for a, b, s, label in rows],
+    "trials of few": lambda rows: [row for row in rows if "s11/" not in row[0] + row[1]],
+    "unequal trials": lambda rows: [row for row in rows if row[0][:3] != "s0/" or row[3]],
+}
+
+
+def trials(change=lambda rows: rows):
+    ids = [f"s{i}/r{k}/1" for i in range(12) for k in range(3)]
+    rows = []
+    for i, enrol in enumerate(ids):
+        for test in ids[i + 1 :]:
+            label = int(enrol.split("/")[0] == test.split("/")[0])
+            rows.append((enrol, test, math.sin(37.0 * len(rows)) + 2.0 * label, label))
+    columns = zip(*change(rows), strict=True)
+    return dict(zip(("enrol", "test", "score", "label"), map(list, columns), strict=True))
+
+
+def limitations(systems):
+    audit = pv.audit(systems, PEOPLE, by="sex", operating_points="fpr=0.1", intervals=False)
+    return {
+        caveat.short: caveat.named_systems
+        for caveat in caveats(audit)
+        if caveat.code != "common_trials_only"
+    }
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_limitation_of_some_systems_names_them_and_one_of_all_names_none(change):
+    lists = {"A": trials(), "B": trials(CHANGES[change])}
+    alone = {name: limitations({name: rows}) for name, rows in lists.items()}
+    assert not any(named for by_short in alone.values() for named in by_short.values())
+    together = limitations(lists)
+    for short, named in together.items():
+        if named:
+            words = short.removeprefix(f"{named}: ")
+            other = {"A": "B", "B": "A"}[named]
+            assert words in alone[named]
+            assert words not in alone[other]
+    for name, by_short in alone.items():
+        for words in by_short.keys() - together.keys():
+            # groups and checks may be of both lists together
+            assert f"{name}: {words}" in together or "under-represented" in words
+    assert any(together.values()) == (alone["A"].keys() != alone["B"].keys())
