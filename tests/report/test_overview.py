@@ -7,7 +7,9 @@ import pytest
 from rich.console import Console
 
 import parivox as pv
+from parivox.auditing import failing_findings
 from parivox.report.audit_queries import BONA_FIDE_ERRORS
+from parivox.report.catalogue import fact_text
 from parivox.report.html import html_report
 from parivox.report.overview import overview, plain_text
 from parivox.report.terminal import summary
@@ -296,13 +298,31 @@ def test_of_several_systems_one_sentence_tells_which_is_better(material):
     )  # as set
 
 
+@pytest.mark.parametrize("verdict", ["not_met", "inconclusive"])
+def test_every_group_of_a_limit_is_named(audited, verdict):
+    # no group has as many speakers as the second audit asks for
+    minimums = {"not_met": {}, "inconclusive": {"gates": ["inference=50"]}}[verdict]
+    audit = audited(by="nation", operating_points=["fpr=0.01"], limits=["fnr=0.001"], **minimums)
+    rows = audit.limits.subset(verdict=verdict, within="").rows()
+    groups = {row["group"] for row in rows}
+    assert len(groups) > 1
+    named = {"all groups together" if group == "pooled" else group for group in groups}
+    ends = {"not_met": "not met by ", "inconclusive": "inconclusive for "}
+    headline = plain_text(overview(audit).headline)
+    in_summary = headline.partition(ends[verdict])[2].partition(";")[0]
+    assert {*in_summary.split(", ")} == named
+    (failing,) = failing_findings(audit, [verdict.replace("_", "-")])
+    in_exit = fact_text(failing).partition("(")[2].removesuffix(")")
+    assert {*in_exit.split(", ")} == named
+
+
 def test_a_limit_that_is_missed_is_told_with_whom_it_is_missed_by(audited):
     limits = ["fnr=0.05", "fpr=0.9"]
     audit = audited(by="gender", operating_points=["fpr=0.01"], limits=limits)
     audit_overview = overview(audit)
     missed = (
         "Limit of 5 % on FNR at fpr=0.01 (each group judged separately): "
-        "not met by f, all groups pooled, m"
+        "not met by f, all groups together, m"
     )
     assert plain_text(audit_overview.headline) == missed  # what was asked stands first
     assert (

@@ -154,7 +154,9 @@ def failing_findings(audit: Audit, findings: Sequence[str]) -> list[Fact]:
         ("worse", audit.verdicts, "worse", "group_worse"),
     ):
         rows = table.subset(within="", verdict=verdict).rows() if name in findings else []
-        failing += [Fact(code, {"group": row["group"]}) for row in rows[:1]]
+        groups = [*dict.fromkeys(row["group"] for row in rows)]
+        if groups:
+            failing.append(Fact(code, {"groups": groups}))
     return failing
 
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing import TABLES, Options
+from parivox.data.requested_groupings import POOLED
 from parivox.data.score_bins import Bins
 from parivox.errors import message_for_caller, options_named
 from parivox.facts import (
@@ -92,6 +93,16 @@ def _few_errors(values: Mapping[str, Any]) -> str:
 
 def _few_speakers(values: Mapping[str, Any]) -> str:
     return "1 speaker" if values["speakers"] == 1 else f"{values['speakers']} speakers"
+
+
+def group_of_limit(group: str) -> str:
+    """Return the name of a group that a limit is about; all of them pooled are no group."""
+    return "all groups together" if group == POOLED else group
+
+
+def _groups_of_limit(values: Mapping[str, Any]) -> str:
+    """Return the groups that a limit is about."""
+    return ", ".join(map(group_of_limit, values["groups"]))
 
 
 def _common_trials(values: Mapping[str, Any]) -> str:
@@ -328,11 +339,17 @@ SENTENCES: dict[str, SentenceTemplate] = {
         "not loaded: this version of Parivox does not recognise this table or column; update "
         "Parivox"
     ),
-    "limit_not_met": SentenceTemplate("a limit is not met ({group})", {"group": "f"}),
-    "limit_inconclusive": SentenceTemplate(
-        "a limit is not shown to be met ({group})", {"group": "f"}
+    "limit_not_met": SentenceTemplate(
+        lambda values: f"a limit is not met ({_groups_of_limit(values)})", {"groups": ["f"]}
     ),
-    "group_worse": SentenceTemplate("a group is shown to be worse ({group})", {"group": "f"}),
+    "limit_inconclusive": SentenceTemplate(
+        lambda values: f"a limit is not shown to be met ({_groups_of_limit(values)})",
+        {"groups": ["f"]},
+    ),
+    "group_worse": SentenceTemplate(
+        lambda values: f"a group is shown to be worse ({', '.join(values['groups'])})",
+        {"groups": ["f"]},
+    ),
     # what two systems or lists share
     "same_trials": SentenceTemplate("the same trials"),
     "compared_on_common_trials": SentenceTemplate(

@@ -40,7 +40,13 @@ from parivox.report.audit_queries import (
     systems,
     verdicts_by_metric,
 )
-from parivox.report.catalogue import full_sentence, inconclusive_text, reason_text, sentence_text
+from parivox.report.catalogue import (
+    full_sentence,
+    group_of_limit,
+    inconclusive_text,
+    reason_text,
+    sentence_text,
+)
 from parivox.report.caveats import caveats, missing_scores
 from parivox.report.identification import (
     gallery_text,
@@ -73,6 +79,7 @@ if TYPE_CHECKING:
     from parivox.report.words import Row
 
 _MAX_NAMED = 3
+_MAX_LIMITED_GROUPS = 8
 """Groups named in a sentence, with their ratios."""
 _DIFFERENT_VERDICTS = ("worse", "better")
 PAIR_SIZE = 2
@@ -1002,7 +1009,7 @@ def _largest_p_text(p_values: Sequence[float]) -> str:
 
 
 def _limit_findings(audit: Audit) -> Iterator[str]:
-    """Yield which groups do not meet each limit at each point, and how many are inconclusive."""
+    """Yield which groups do not meet each limit at each point, and which are inconclusive."""
     rows_of_limit: dict[str, list[Row]] = {}
     for row in findings.limit_rows(audit, {}):
         rows_of_limit.setdefault(findings.limit_text(audit, row), []).append(row)
@@ -1012,16 +1019,11 @@ def _limit_findings(audit: Audit) -> Iterator[str]:
         inconclusive = names_of_verdict.get("inconclusive", [])
         outcomes = []
         if not_met:
-            missed = ", ".join(not_met[:_MAX_NAMED])
-            n_more = len(not_met) - _MAX_NAMED
-            if n_more > 0:
-                missed += f" and {n_more} more"
-            outcomes.append(f"not met by {missed}")
+            names = ", ".join(shortened_names(not_met, most=_MAX_LIMITED_GROUPS))
+            outcomes.append(f"not met by {names}")
         if inconclusive:
-            n_results = f"{len(inconclusive)} results"
-            outcomes.append(
-                f"inconclusive for {inconclusive[0] if len(inconclusive) == 1 else n_results}"
-            )
+            names = ", ".join(shortened_names(inconclusive, most=_MAX_LIMITED_GROUPS))
+            outcomes.append(f"inconclusive for {names}")
         if not outcomes:
             met = names_of_verdict.get("met", [])
             outcomes.append(f"met by {met[0] if len(met) == 1 else 'all'}")
@@ -1035,7 +1037,7 @@ def _names_by_verdict(audit: Audit, limit_rows: Sequence[Row]) -> dict[str, list
     has_several_systems = len(systems(audit)) > 1
     names_of_verdict: dict[str, dict[str, None]] = {}
     for row in sorted(limit_rows, key=lambda row: -(row["value"] or 0)):
-        name = "all groups pooled" if row["group"] == POOLED else row["group"]
+        name = group_of_limit(row["group"])
         if has_several_systems:
             name += f" with {system_label(row['system'], row['list'])}"
         # the pooled rate is in the table under each grouping, and named once
