@@ -138,7 +138,8 @@ def test_a_further_allocation_is_exploratory_by_no_name_of_its_own(audited):
     options = {"by": "gender", "operating_points": "fpr=0.02", "allocate": ["both", "test"]}
     words = certainty(audited(**options))["How sure"]
     assert "Any other findings may be due to chance" in words
-    assert "allocat" not in words
+    assert "by enrol" not in words
+    assert "by test" not in words
     assert "findings by gender" not in words
 
 
