@@ -333,7 +333,7 @@ def test_systems_are_named_as_such_until_they_are_many(material):
 def test_the_band_is_named_at_the_figure(audit, audited):
     caption = first_screen(audit, overview(audit))["caption"]
     assert "Grey band: factors below 1.25" in caption
-    p_words = "lines unadjusted; adjusted p: how often chance gives any such gap"
+    p_words = "Lines unadjusted; adjusted p: how often chance gives any such gap"
     is_p_shown = any(
         comparison.fails_only_after_holm
         for group in overview(audit).groups

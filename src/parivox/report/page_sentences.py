@@ -134,7 +134,7 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         {"margin": 1.25},
     ),
     "adjusted_in_short": SentenceTemplate(
-        "lines unadjusted; adjusted p: how often chance gives any such gap"
+        "Lines unadjusted; adjusted p: how often chance gives any such gap"
     ),
     "observed_rates_only": SentenceTemplate(
         "observed rates, errors/trials below; without intervals there are no verdicts"
