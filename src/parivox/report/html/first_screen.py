@@ -326,7 +326,7 @@ def _smallest_groups(audit_overview: Overview) -> Iterator[Phrase]:
     sizes = [count_of(group.speakers, "speaker") for group in smallest_groups]
     is_one_size = len(sizes) > 1 and len(set(sizes)) == 1
     for i, group in enumerate(smallest_groups):
-        start = ". Smallest of these groups: "
+        start = ". Smallest of these groups: " if len(groups) > 1 else ". Group: "
         yield Phrase(" and " if i else start)
         yield Phrase(group.name, REFERENCE_GROUP)
         if not is_one_size:
