@@ -175,17 +175,17 @@ def drawn_material(
     """
     n = trials.group.size
     times, first_copy = np.bincount(drawn, minlength=n), np.searchsorted(drawn, np.arange(n))
-    is_same = trials.first_speaker == trials.second_speaker
-    copies = times[trials.first_speaker] * np.where(is_same, 1, times[trials.second_speaker])
-    rows = np.repeat(np.arange(copies.size), copies)
-    turn = np.arange(rows.size) - np.repeat(np.cumsum(copies) - copies, copies)
-    of_other = times[trials.second_speaker][rows]
-    enrol_speaker = first_copy[trials.first_speaker][rows] + np.where(
-        is_same[rows], turn, turn // of_other
-    )
-    test_speaker = np.where(
-        is_same[rows], enrol_speaker, first_copy[trials.second_speaker][rows] + turn % of_other
-    )
+    is_drawn = times > 0
+    of_drawn = np.flatnonzero(is_drawn[trials.first_speaker] & is_drawn[trials.second_speaker])
+    first, second = trials.first_speaker[of_drawn], trials.second_speaker[of_drawn]
+    is_same = first == second
+    copies = times[first] * np.where(is_same, 1, times[second])
+    row = np.repeat(np.arange(copies.size), copies)
+    turn = np.arange(row.size) - np.repeat(np.cumsum(copies) - copies, copies)
+    of_other = times[second][row]
+    enrol_speaker = first_copy[first][row] + np.where(is_same[row], turn, turn // of_other)
+    test_speaker = np.where(is_same[row], enrol_speaker, first_copy[second][row] + turn % of_other)
+    rows = of_drawn[row]
     owner = group[enrol_speaker].astype(np.int32)
     score = trials.score[rows] + np.where(owner == 0, shift, 0.0)
     return FittingTrials.from_arrays(
