@@ -135,24 +135,27 @@ def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterato
         if not is_wanted(cell):
             continue
         system = read(name, pairs)
-        true = system.pairs["fnr"].errors.sum() / system.pairs["fnr"].trials.sum()
         labels: Row = {"cell": cell, "system": name, "corpus": SYSTEMS[name], "pairs": pairs}
         labels |= {"comparisons": 2 * len(system.names)}
         yield [
             labels
             | {"method": method}
-            | _shares(
-                system, method, float(true), datasets * (TIMES if method == PARIVOX else 1), seed
-            )
+            | _shares(system, method, datasets * (TIMES if method == PARIVOX else 1), seed)
             for method in INTERVALS
         ]
 
 
-def _shares(system: System, method: str, true: float, datasets: int, seed: int) -> Row:
-    """Coverage by size of the group, and how often any comparison is significant."""
+def _shares(system: System, method: str, datasets: int, seed: int) -> Row:
+    """Coverage by size of the group, and how often any comparison is significant.
+
+    Coverage of FNR is `coverage`, that of FPR `fpr_coverage`. An interval without width, where no
+    replicate has an error, holds no rate.
+    """
     rng, group_rng = stream(seed, f"rivals/{method}"), stream(seed, "rivals")
     sizes = np.bincount(system.group)
-    is_covered, is_significant = np.empty((datasets, sizes.size)), np.empty(datasets)
+    rates = {kind: pairs.errors.sum() / pairs.trials.sum() for kind, pairs in system.pairs.items()}
+    is_covered = {kind: np.empty((datasets, sizes.size)) for kind in rates}
+    is_significant = np.empty(datasets)
     seconds = 0.0
     for i in range(datasets):
         group = group_rng.permutation(system.group)
@@ -162,15 +165,17 @@ def _shares(system: System, method: str, true: float, datasets: int, seed: int) 
             for kind, pairs in system.pairs.items()
         }
         seconds += time.process_time() - start
-        fnr = answers["fnr"]
-        is_covered[i] = np.where(np.isnan(fnr.high), np.nan, (fnr.low <= true) & (true <= fnr.high))
+        for kind, rate in rates.items():
+            low, high = answers[kind].low, answers[kind].high
+            is_covered[kind][i] = np.where(np.isnan(high), np.nan, (low <= rate) & (rate <= high))
         p = np.concatenate([answer.p for answer in answers.values()])
         is_significant[i] = np.nanmin(holm(p)) < LEVEL
     row = {"datasets": datasets, "cpu": float(f"{seconds / datasets:.3g}")}
     row |= mean(is_significant, "significant")
-    for least, most in SIZES:
-        is_of_size = (least <= sizes) & (sizes <= most) & (sizes < sizes.sum() / 4)
-        row |= mean(is_covered[:, is_of_size], f"coverage_{least}_{most}")
+    for kind, prefix in (("fnr", ""), ("fpr", "fpr_")):
+        for least, most in SIZES:
+            is_of_size = (least <= sizes) & (sizes <= most) & (sizes < sizes.sum() / 4)
+            row |= mean(is_covered[kind][:, is_of_size], f"{prefix}coverage_{least}_{most}")
     return row
 
 
