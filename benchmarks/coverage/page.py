@@ -47,9 +47,18 @@ def line(row: Row) -> str:
 
 def render(template: str, studies: Mapping[str, Sequence[Row]]) -> str:
     """Return a template with figures in place of its queries."""
-    # the lists of one design lie in several cells
-    rows_by_study = {**studies, "findings": [*findings.shares(studies.get("findings", []))]}
+    rows_by_study = {study: _with_shares(rows) for study, rows in studies.items()}
     return _QUERY.sub(lambda query: _answer(query[1], rows_by_study), template)
+
+
+def _with_shares(rows: Sequence[Row]) -> list[Row]:
+    """Return rows with shares of lists in the place of numbers of lists that report a difference.
+
+    The lists of one design lie in several cells.
+    """
+    counted_rows = [row for row in rows if "said" in row and "said_error" not in row]
+    other_rows = [row for row in rows if "said" not in row or "said_error" in row]
+    return [*other_rows, *findings.shares(counted_rows)]
 
 
 def _answer(query: str, rows_by_study: Mapping[str, Sequence[Row]]) -> str:

@@ -42,14 +42,15 @@ if TYPE_CHECKING:
     from parivox.auditing.operating_points import OperatingPoint
 
 DATASETS = 50
-"""Audits; other cells have some times as many data sets, as they take less time each."""
+"""Lists in which thresholds are set; other cells have some times as many, which take less time."""
 SYSTEM = "ge2e"
 POINT = 0.01
 LEVEL = 0.95
 PAIRS = (DESIGNED, ALL_PAIRS)
 RATE_SIZES = {"fnr": (8, 15, 25, 50, 100), "fpr": (15, 25, 50, 100)}
 REFERENCE_SIZE = 100  # speakers of the group that others are compared with
-CURVE_SIZES = (8, 15, 25, 50, 100)
+CURVES = {DESIGNED: ((8, 15, 25, 50, 100), 8), ALL_PAIRS: ((8, 15, 25, 50), 2)}
+"""Speakers of a group, and times as many data sets as audits."""
 BINS = 1024
 AT_ONCE = 50
 REPLICATES = 200
@@ -85,14 +86,16 @@ def _audit_cells(
         for kind, sizes in RATE_SIZES.items():
             name = f"rates/{pairs}/{kind}"
             yield name, partial(_rate_rows, pairs, kind, sizes, 40 * datasets, rng(name))
-    for size in CURVE_SIZES:
-        name = f"curves/{size}"
-        yield name, partial(_curve_rows, size, 8 * datasets, rng(name))
+    for pairs, (sizes, times) in CURVES.items():
+        for size in sizes:
+            name = f"curves/{size}" if pairs == DESIGNED else f"curves/{pairs}/{size}"
+            yield name, partial(_curve_rows, pairs, size, times * datasets, rng(name))
     for pairs in PAIRS:
         name = f"verdicts/{pairs}"
         yield name, partial(_verdict_rows, pairs, 10 * datasets, rng(name))
-    for start in range(0, datasets, AT_ONCE):
-        stop = min(start + AT_ONCE, datasets)
+    audits = 4 * datasets
+    for start in range(0, audits, AT_ONCE):
+        stop = min(start + AT_ONCE, audits)
         name = f"findings/lists {start + 1} to {stop}"
         yield name, partial(_finding_rows, stop - start, rng(name))
     for pairs in PAIRS:
@@ -109,13 +112,13 @@ def _decision_cells(
     """Name the cells of gates, thresholds and calibration."""
     for times, moved in GATES:
         name = f"gates/{times:g}{'/moved' if moved else ''}"
-        gate_rows = partial(gates.failure_rows, SYSTEM, None, times, moved, 4 * datasets)
+        gate_rows = partial(gates.failure_rows, SYSTEM, None, times, moved, 20 * datasets)
         yield name, partial(gate_rows, rng(name))
     for aim, shift in GAINS:
         name = f"gains/{aim}/{shift:g}"
-        yield name, partial(_gain_rows, aim, shift, max(datasets // 2, 2), rng(name))
-    yield "calibration loss/calibrate", partial(_calibrate_rows, datasets, rng("calibrate"))
-    yield "calibration loss/audit", partial(_audited_loss_rows, datasets, rng("loss"))
+        yield name, partial(_gain_rows, aim, shift, datasets, rng(name))
+    yield "calibration loss/calibrate", partial(_calibrate_rows, 2 * datasets, rng("calibrate"))
+    yield "calibration loss/audit", partial(_audited_loss_rows, 2 * datasets, rng("loss"))
 
 
 def _rate_rows(
@@ -177,9 +180,9 @@ def _by_pair(tally: Pairs, column: str, n: int) -> IntArray:
     return table + table.T
 
 
-def _curve_rows(size: int, datasets: int, rng: np.random.Generator) -> list[Row]:
+def _curve_rows(pairs: str, size: int, datasets: int, rng: np.random.Generator) -> list[Row]:
     """Coverage of EER, and of FNR where replicates set the threshold again, of drawn groups."""
-    trials = trials_of(SYSTEM)
+    trials = trials_of(SYSTEM, pairs)
     counts = pv.Counts.from_scores(trials.score, trials.target)
     point = parse_point(f"fpr={POINT}", [])
     truths = {
@@ -187,7 +190,7 @@ def _curve_rows(size: int, datasets: int, rng: np.random.Generator) -> list[Row]
         "fnr": float(counts.at(np.atleast_1d(point.threshold(counts))).fnr[0]),
     }
     ends = np.array([_curve_limits(trials, size, point, rng) for _ in range(datasets)])
-    labels: Row = {"speakers": size, "replicates": REPLICATES}
+    labels: Row = {"pairs": pairs, "speakers": size, "replicates": REPLICATES}
     return [
         labels
         | {"metric": metric, "true": float(f"{true:.4g}")}
