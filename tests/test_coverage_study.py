@@ -74,6 +74,23 @@ def test_reports_quote_how_often_something_is_said_of_fair_systems(study_module)
     assert f"about {100 * most:.0f} %" in page
 
 
+def test_pages_give_shares_of_all_lists_where_cells_keep_numbers(study_module):
+    page = study_module("page")
+    cells = [{"design": "D", "of": "gender", "datasets": 50, "said": said} for said in (2, 0, 4)]
+    others = [{"design": "D", "said": 0.5, "said_error": 0.1}, {"design": "D", "coverage": 0.95}]
+    studies = {"s": [*cells, *others]}
+    assert page.render('<<s said "of=gender">>', studies) == ".040 ± .016"
+    assert page.render("<<s datasets of=gender>>", studies) == "150"
+    assert page.render("<<s said of=>>", studies) == ".500 ± .100"
+    assert page.render("<<s coverage design=D>>", studies) == ".950"
+
+
+def test_few_replicates_spread_as_much_as_many(study_module):
+    rates = np.random.default_rng(3).normal(size=(5, 40_000))
+    # the root of the unbiased variance would be .94
+    assert study_module("peers")._unbiased_sd(rates).mean() == pytest.approx(1, abs=0.006)
+
+
 @pytest.mark.parametrize("skewed", [False, True])
 def test_simulated_speakers_have_the_rate_asked_for(study_module, skewed):
     simulate, rng = study_module("simulate"), np.random.default_rng(5)
@@ -267,7 +284,8 @@ def test_the_readme_quotes_the_comparison_with_rivals(study_module):
 
     coverage = figures("Parivox", "coverage")
     quoted = (
-        "95 % intervals from a bootstrap over rows contain the true rate in about "
+        "95 % intervals of the false reject rate (FNR) from a bootstrap over rows contain the "
+        "true rate in about "
         f"{percent(np.mean(figures('rows', 'coverage')))} % of cases, and every audit finds a "
         "group that differs. Intervals by Parivox contain the true rate in "
         f"{percent(min(coverage))} to {percent(max(coverage))} % of cases, and about "
