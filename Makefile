@@ -64,7 +64,7 @@ demo-trials: $(STAMP) ## check the list of those trials: why its groups are not 
 
 # Tests start hundreds of processes, which share the processors: threads of one that wait for each
 # other take time from the others.
-test quick coverage: export OMP_NUM_THREADS := 1
+test quick coverage coverage-study evidence: export OMP_NUM_THREADS := 1
 
 test: $(STAMP) ## run every test and every example in docstrings and docs
 	$(PY) -m pytest $(PYTEST_ARGS)
@@ -82,7 +82,7 @@ coverage-study: $(STAMP) ## how often intervals and floors hold: lists its studi
 $(BUILD)/peers: | $(STAMP)
 	$(PY) -m pip install --quiet --no-compile --no-deps --target $@ confidence-intervals==0.0.3 spkproof==0.3.0
 
-evidence: $(STAMP) $(BUILD)/peers ## repeat the second corpus and the comparison with other tools, write their pages: about 25 minutes on two cores
+evidence: $(STAMP) $(BUILD)/peers ## repeat the second corpus and the comparison with other tools, write their pages: about 15 minutes on two free cores (28 CPU minutes)
 	PYTHONPATH=$(BUILD)/peers $(PY) -m benchmarks.coverage speechocean rivals peers
 
 language-sample: $(STAMP) ## 100 sentences for editors to judge, drawn by the commit: see CONTRIBUTING.md
