@@ -117,7 +117,7 @@ def _unbiased_sd(rates: FloatArray) -> FloatArray:
     """
     n = len(rates)
     sd: FloatArray = rates.std(axis=0, ddof=1)
-    mean_share = np.sqrt(2 / (n - 1)) * np.exp(gammaln(n / 2) - gammaln((n - 1) / 2))
+    mean_share = float(np.sqrt(2 / (n - 1)) * np.exp(gammaln(n / 2) - gammaln((n - 1) / 2)))
     return sd / mean_share
 
 
