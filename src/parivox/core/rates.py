@@ -347,7 +347,7 @@ def _first_above(errors: IntArray, limits: IntArray) -> IntArray:
     positions = np.searchsorted(
         (curves + curve_span * cells).reshape(-1), cell_limits + curve_span * cells, side="right"
     )
-    return (positions - n_points * cells).reshape(limits.shape)
+    return np.reshape(positions - n_points * cells, limits.shape)
 
 
 def _rate_difference(curve: Curve, point_indices: IntArray) -> IntArray:
