@@ -80,7 +80,8 @@ class ReadOptions(CommandOptions):
         INPUT_SECTION,
         "attributes that define the groups: `gender`; `gender+nationality` for combinations; "
         "`age:18,30,60` for the bands <18, 18-29, 30-59 and 60+; `enrol.language`, `same:device`, "
-        "`grade` and [others](groups.md)",
+        "`grade` and [others](groups.md). The first is the main comparison, unless `--primary` "
+        "names another",
         Texts,
         metavar="ATTRIBUTES",
         default_text="every speaker or recording attribute that has 2 to 50 values",

@@ -161,8 +161,9 @@ class PlannedAuditOptions(OtherAuditOptions, total=False):
     groups are formed from attributes of recordings or trials"""
     by: Sequence[str] | str | None
     """attributes that define the groups: gender; gender+nationality for combinations; age:18,30,60
-    for the bands <18, 18-29, 30-59 and 60+; enrol.language, same:device, grade and others (default:
-    every speaker or recording attribute that has 2 to 50 values)"""
+    for the bands <18, 18-29, 30-59 and 60+; enrol.language, same:device, grade and others. The
+    first is the main comparison, unless --primary names another (default: every speaker or
+    recording attribute that has 2 to 50 values)"""
     within: Sequence[str] | str | None
     """attributes that define strata, such as channel; the audit is repeated within each stratum"""
     trials: TableSource | None
