@@ -153,7 +153,7 @@ def _labels(array: ArrayLike, columns: Mapping[str, str] | None) -> NDArray[Any]
     words = Chunk(frame, range(1, label.size + 1), "labels", roles)
     word_scan = Scan("labels", "", roles, (), lambda: iter([words]))
     (chunk,) = translate_words(word_scan, RequestedColumns(dict(columns or {}))).chunks()
-    return bona_fide_labels(chunk) == 1
+    return np.asarray(bona_fide_labels(chunk) == 1)
 
 
 def _cells(groups: Any) -> pl.Series:
