@@ -262,7 +262,9 @@ def test_what_was_not_recorded_is_not_said_of_old_audits(tmp_path):
     assert 'href="#confidence"' not in html_report(audit)
 
 
-def test_what_weakens_a_difference_is_said_in_words(audit):
+def test_what_weakens_a_difference_is_said_in_words(audited):
+    options = {"by": ["gender", "gender+nation"], "operating_points": ["fpr=0.01"]}
+    audit = audited(**options, allocate="enrol")
     words = certainty(audit)["Weakened by"]
     assert (
         "tests differed between groups (in some, impostors more often share a trait), so true gaps "
