@@ -195,8 +195,8 @@ class _WeightedSums:
                 self.n_sums + lead_index * cluster_errors.n_cells + cluster_errors.cell[entry_index]
             )
             self.n_sums += n_lead * cluster_errors.n_cells
-        numbers, entry_index, sum_index = map(
-            np.concatenate, (table_numbers, table_entries, table_sums)
+        numbers, entry_index, sum_index = (
+            np.concatenate(arrays) for arrays in (table_numbers, table_entries, table_sums)
         )
         self.are_pairs = isinstance(cluster_errors, ErrorsByPair)
         if isinstance(cluster_errors, ErrorsByPair):
