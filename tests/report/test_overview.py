@@ -306,7 +306,7 @@ def test_every_group_of_a_limit_is_named(audited, verdict):
     rows = audit.limits.subset(verdict=verdict, within="").rows()
     groups = {row["group"] for row in rows}
     assert len(groups) > 1
-    named = {"all groups together" if group == "pooled" else group for group in groups}
+    named = {"all groups pooled" if group == "pooled" else group for group in groups}
     ends = {"not_met": "not met by ", "inconclusive": "inconclusive for "}
     headline = plain_text(overview(audit).headline)
     in_summary = headline.partition(ends[verdict])[2].partition(";")[0]
@@ -322,7 +322,7 @@ def test_a_limit_that_is_missed_is_told_with_whom_it_is_missed_by(audited):
     audit_overview = overview(audit)
     missed = (
         "Limit of 5 % on FNR at fpr=0.01 (each group judged separately): "
-        "not met by f, all groups together, m"
+        "not met by f, all groups pooled, m"
     )
     assert plain_text(audit_overview.headline) == missed  # what was asked stands first
     assert (

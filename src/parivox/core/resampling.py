@@ -213,7 +213,7 @@ class _WeightedSums:
         matrix = csr_array((numbers, (row, column)), shape=shape)
         # blocks of rows, with the columns they use: speakers of few groups and, as the first
         # speaker of a pair is below the second, none below those of the rows
-        self.blocks: list[_Block] = []
+        self.blocks: list[_MatrixRows] = []
         rows_per_block = max(_BLOCK_NUMBERS // max(shape[1], 1), 1)
         for start in range(0, shape[0], rows_per_block):
             rows = slice(start, start + rows_per_block)
@@ -227,7 +227,7 @@ class _WeightedSums:
             adder = csr_array(
                 (np.ones(sum_rows.size), sum_rows, row_starts), shape=(sum_rows.size, sums.size)
             ).T
-            self.blocks.append(_Block(block, speakers, first_speaker[rows], sums, adder))
+            self.blocks.append(_MatrixRows(block, speakers, first_speaker[rows], sums, adder))
 
     def weighted(self, weights: Weights) -> FloatArray:
         """Return the sums ``[replicate, sum]`` for weights ``[replicate, speaker]``."""
@@ -246,7 +246,7 @@ class _WeightedSums:
         return sums
 
 
-class _Block(NamedTuple):
+class _MatrixRows(NamedTuple):
     """Rows of the matrix of `_WeightedSums`."""
 
     matrix: Any  # [row, speaker]

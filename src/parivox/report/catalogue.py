@@ -97,7 +97,7 @@ def _few_speakers(values: Mapping[str, Any]) -> str:
 
 def group_of_limit(group: str) -> str:
     """Return the name of a group that a limit is about; all of them pooled are no group."""
-    return "all groups together" if group == POOLED else group
+    return "all groups pooled" if group == POOLED else group
 
 
 def _groups_of_limit(values: Mapping[str, Any]) -> str:

@@ -84,11 +84,11 @@ if TYPE_CHECKING:
     from parivox.report.words import Row
 
 CHECKS_BETWEEN_GROUPS = {
-    "G8": ("FPRs", "false accepts", "impostors more often share a trait"),
-    "G9": ("FNRs", "false rejects", "both voice samples come from one recording more often"),
-    "G11": ("error rates", "error rates", "recordings are longer"),
-    "G12": ("error rates", "error rates", "more recordings are short"),
-    "G13": ("FPRs", "false accepts", "speakers face more impostors"),
+    "G8": ("FPRs", "false accepts", sentence_text("impostors_share_traits")),
+    "G9": ("FNRs", "false rejects", sentence_text("samples_of_one_recording")),
+    "G11": ("error rates", "error rates", sentence_text("recordings_longer")),
+    "G12": ("error rates", "error rates", sentence_text("more_short_recordings")),
+    "G13": ("FPRs", "false accepts", sentence_text("more_impostors")),
 }
 """Checks of a list without which a difference between groups may be one between their trials.
 

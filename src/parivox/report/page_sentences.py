@@ -125,6 +125,13 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         "larger or smaller",
         {"differences": "speakers face more impostors", "errors": "false accepts"},
     ),
+    "impostors_share_traits": SentenceTemplate("impostors more often share a trait"),
+    "samples_of_one_recording": SentenceTemplate(
+        "both voice samples come from one recording more often"
+    ),
+    "recordings_longer": SentenceTemplate("recordings are longer"),
+    "more_short_recordings": SentenceTemplate("more recordings are short"),
+    "more_impostors": SentenceTemplate("speakers face more impostors"),
     "thresholds_of_these_trials": SentenceTemplate(
         "the cut-off for acceptance (threshold) was chosen on this same data, so error rates on "
         "new data may differ"
