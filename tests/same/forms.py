@@ -16,13 +16,15 @@ import math
 import re
 import zipfile
 
-__all__ = ["NORMALISED", "fingerprint", "forms", "has_changed", "sections"]
+__all__ = ["NORMALISED", "TABLES", "fingerprint", "forms", "has_changed", "sections"]
 
 TOLERANCE = 1e-6
 """Largest change of the weighted sums: a relative change of one number, or noise of many."""
 SMALLEST = 1e-8
 """Numbers are compared relatively above it and absolutely below: what is 0 up to noise is 0."""
 SHOWN_DIGITS = 9
+TABLES = (".csv", ".parquet", ".counts", ".tally")
+"""Endings of outputs that are compared as tables, a row in each line."""
 NORMALISED = (
     f"Floats are compared to a relative {TOLERANCE:g} (all digits with --exact).",
     "Not compared: versions of Parivox, of the audit's schema and of libraries; SHA-256 sums in",
@@ -100,7 +102,7 @@ def has_changed(old: str | None, new: str | None) -> bool:
 
 def sections(name: str, text: str) -> dict[str, str]:
     """What a text consists of: columns, keys, sections of a page; nothing for others."""
-    if name.endswith((".csv", ".parquet", ".counts", ".tally")):
+    if name.endswith(TABLES):
         header, *rows = csv.reader(io.StringIO(text))
         return dict(zip(header, map("\n".join, zip(*rows, strict=True)), strict=False))
     if name.endswith(".json"):
