@@ -1,5 +1,6 @@
 """The documentation names everything that a user can write or will read."""
 
+import html
 import re
 import shlex
 import tomllib
@@ -148,15 +149,40 @@ def test_every_cost_model_and_eer_definition_has_its_row():
     assert [name for name in DEFINITIONS if f"`{name}`" not in text("methods/rates.md")] == []
 
 
+def code_cell(line):
+    """A line as code in a table's cell, which a bar would end on GitHub, even in backticks."""
+    if "|" not in line:
+        return f"`{line}`"
+    return f"<code>{html.escape(line, quote=False).replace('|', '&#124;')}</code>"
+
+
+def row_cells(row):
+    """The texts of the cells of a table's row, which bars that are not escaped separate."""
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]]
+
+
+def code_line(cell):
+    """The line that a cell shows, as `code_cell` writes it."""
+    return html.unescape(re.sub("</?code>", "", cell)) if "<code>" in cell else cell.strip("`")
+
+
+@pytest.mark.parametrize("line", ["a b 0.5", "a|b|0.5|T", "a|b<c|&amp;"])
+def test_a_line_with_bars_is_one_cell_that_shows_it(line):
+    markdown = pytest.importorskip("markdown")  # as the builder of the documentation has it
+    row = f"| `x` | {code_cell(line)} | a tool | id1\\|id2 |"
+    assert [code_line(cell) for cell in row_cells(row)] == ["x", line, "a tool", "id1\\|id2"]
+    page = markdown.markdown(f"| a | b | c | d |\n|---|---|---|---|\n{row}", extensions=["tables"])
+    shown = html.unescape(re.findall("<td><code>(.*?)</code></td>", page)[1])
+    assert shown == line
+
+
 @pytest.fixture
 def format_lines():
     """Names of formats and a line of each, as the page "Bring your data" has them."""
     table = text("bring-your-data.md").split("## Formats of trials")[1].split("\n- ")[0]
-    rows = [row.split("|")[1:3] for row in table.splitlines() if row.startswith("| `")]
+    rows = [row_cells(row)[:2] for row in table.splitlines() if row.startswith("| `")]
     return [
-        (name, line.strip(" `"))
-        for names, line in rows[1:]
-        for name in re.findall("`(.+?)`", names)
+        (name, code_line(cell)) for names, cell in rows[1:] for name in re.findall("`(.+?)`", names)
     ]
 
 
@@ -167,7 +193,7 @@ def test_every_format_has_its_row(format_lines):
     page = text("bring-your-data.md")
     for row_format in FORMATS.values():
         for line, written_by, takes in row_format.examples:
-            assert f"| `{row_format.name}` | `{line}` | {written_by} | {takes} |" in page
+            assert f"| `{row_format.name}` | {code_cell(line)} | {written_by} | {takes} |" in page
 
 
 ROWS_BELOW_HEADERS = {
