@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import parivox as pv
+from parivox.core.measures import meta_measures
 from parivox.errors import ConfigError
 
 pytestmark = pytest.mark.slow
@@ -98,6 +99,11 @@ def test_measures_of_one_rate(small, metric, zero):
     }
     told = {"fpr": ("fdr_fpd", "ir_fpd"), "fnr": ("fdr_fnd", "ir_fnd")}[metric]
     expected |= {told[0]: max(x) - min(x), told[1]: max(x) / min(x)}
+    assert expected.keys() == {
+        name
+        for name, spec in meta_measures().items()
+        if spec.compute is not None and spec.metric in {"", metric}
+    }
     for measure, value in expected.items():
         filters = {"operating_point": "threshold=1.25", "gated": False}
         rows = small.meta.subset(measure=measure, metric=metric, zero=zero, **filters).rows()
