@@ -71,7 +71,9 @@ class Measure:
     short: str = ""
     """Its name where there is little room; the label, unless another is given."""
     source: str = ""
-    """Who published it; empty if it is common."""
+    """Who published it, with the year. If no work did: "in common use" for a meta-measure that
+    general statistics has, and "Parivox" for a new one; other measures may leave it empty.
+    """
     scale: Scale = "zero"
     """On which scale it varies: it is at least 0 and 0 at best (its logarithm varies evenly), at
     most 1 and 1 at best (that of 1 - value), a ratio whose logarithm is 0 at par, or a number that
@@ -200,7 +202,17 @@ class MetaMeasure(Measure):
     zero_policies: tuple[ZeroPolicy, ...] = ("none",)
     """Rules for rates of 0 under which its value can differ."""
     shown: Literal["first", "quoted", "further", "tables"] = "further"
-    """How prominently: in every summary; first on the page; further down; in tables alone."""
+    """How prominently the measure is shown:
+
+    ``first``
+        In the report's table "Measures" and in the terminal (``parivox show -v``).
+    ``quoted``
+        In the report's table "Measures".
+    ``further``
+        In the report's table "Further measures".
+    ``tables``
+        Only in output tables, such as ``meta.csv``.
+    """
 
     def distance(self, values: FloatArray) -> FloatArray:
         """Return how far values are from fair, at least 0; of ratios the distance of logarithms."""

@@ -3,9 +3,19 @@
 To add one, add a row to `HEADERLESS`: its name, its columns, how well a text fits it, and its
 description in the documentation and ``parivox inspect``.
 
-The fit is a number, and the best fit wins; in case of a tie the user must decide. Labels are
-stronger evidence than sides of telephone calls, and these than numbers, since ids may consist of
-digits.
+The fit is a number, and the best fit wins; in case of a tie the user must decide. Ids may consist
+of digits, so numbers are weak evidence. The ranges mean:
+
+=========  =======================================================================================
+0          The text does not have the columns of this format.
+1          The text may have this format, but does not show it (`POSSIBLE_FIT`).
+10 to 30   Numbers are the only evidence, by certainty (`TextSample.score_certainty`).
+35         Sides of telephone calls are in their column.
+40 to 65   Labels, or repeated identities of bob, are in their columns. Other columns are not known.
+80 to 90   Labels are next to scores or attacks, or bob's five columns are all consistent. A format
+           whose rows also fit another one of this range needs a higher number than that one.
+100        Nothing else has this form (`CERTAIN_FIT`); no other format is tried.
+=========  =======================================================================================
 """
 
 from __future__ import annotations

@@ -56,6 +56,9 @@ _DRAWN_MEASURES = (
     "cv",
     "sd",
 )
+"""Measures of the chart, which has one line for each measure and error type. It omits terms of a
+joint measure, and measures that differ little from a drawn one, as `min_max` from `max_min`.
+"""
 _METRIC_LABELS = {"fpr+fnr": "both", "fnr": "FNR", "fpr": "FPR"}
 _ROW_HEIGHT = 17
 _MAX_FLOORS = 4.0

@@ -598,4 +598,9 @@ EXPLORER_MEASURES = (
         joint="eo_ratio",
     ),
 )
-"""Rows of the explorer's table of measures; the script omits rows it has no function for."""
+"""Rows of the explorer's table of measures; the script omits rows it has no function for.
+
+The table has the measures that follow from the rates of the groups and of all trials at one
+threshold, except sums over groups (`rb`). Each function is also in ``SINGLE`` or ``JOINT`` of
+``report/assets/arithmetic.js``. tests/page/test_arithmetic.py compares script and Python.
+"""
