@@ -284,12 +284,15 @@ def _g7_speakers_by_group(counts: ListCounts, check: Check) -> Finding:
     grouping, sizes = min(sizes_by_grouping, key=lambda pair: int(pair[1].min()))
     n_few = sum(int(check.is_violated(group_sizes).sum()) for _, group_sizes in sizes_by_grouping)
     n_groups = sum(group_sizes.size for _, group_sizes in sizes_by_grouping)
-    groups_of_all = [
-        {"group": group, "speakers": int(size)}
+    groups_with_sizes = [
+        (group, int(size))
         for each_grouping, group_sizes in sizes_by_grouping
         for group, size in zip(each_grouping.groups, group_sizes, strict=True)
     ]
-    smallest = sorted(groups_of_all, key=lambda size: size["speakers"])[:MAX_GROUPS_NAMED]
+    smallest_first = sorted(groups_with_sizes, key=lambda group_and_size: group_and_size[1])
+    smallest = [
+        {"group": group, "speakers": size} for group, size in smallest_first[:MAX_GROUPS_NAMED]
+    ]
     return check.finding(
         sizes.min(),
         fact(
