@@ -109,3 +109,9 @@ def test_cells_together_are_as_cells_alone_however_the_hull_is_found(stacked, mo
     assert min_cllr(together) == pytest.approx(expected, rel=1e-12, nan_ok=True)
     monkeypatch.setattr("parivox.core.llr._MAX_HULL_PASSES", 1)
     assert min_cllr(together) == pytest.approx(expected, rel=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("number", [10, 3_100_000_000, 4_000_000_000])
+def test_separated_scores_cost_nothing_however_many(number):
+    counts = Counts(np.array([0.0, 1.0]), np.array([0, number]), np.array([number, 0]))
+    assert min_cllr(counts) == 0

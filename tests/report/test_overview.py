@@ -234,8 +234,8 @@ def test_a_point_that_is_missed_is_told_by_what_it_comes_to(material):
         )
     )
     assert (
-        "one common threshold, set on development trials so that 1 % of nontarget trials are "
-        "accepted; here 100 %" in audit_overview.threshold
+        "one common threshold, set on development trials for FPR of 1 % (fpr=0.01); here 100 %"
+        in audit_overview.threshold
     )
 
 

@@ -1,5 +1,7 @@
 """What reports state about rates, thresholds and chance is what the code computes."""
 
+import re
+
 import polars as pl
 import pytest
 from rich.console import Console, Group
@@ -35,15 +37,31 @@ def test_rates_are_shares_of_trials(point, words):
 @pytest.mark.parametrize(
     ("point", "words"),
     [
-        ("fpr=0.01", "so that 1 % of nontarget trials are accepted; here 1.94 %"),
-        ("fnr=0.2", "so that 20 % of target trials are rejected"),
-        ("eer", "so that both error types are equally frequent"),
-        ("min-cdet", "so that the cost is lowest"),
+        ("fpr=0.01", "for FPR of 1 %; here 1.94 %"),
+        ("fnr=0.2", "for FNR of 20 %"),
+        ("eer", "for equal FPR and FNR"),
+        ("min-cdet", "for the lowest cost"),
     ],
 )
 def test_what_a_threshold_reaches_elsewhere_is_not_said_of_these_trials(point, words):
     row = {"operating_point": point, "source": "development trials", "fpr": 0.0194, "fnr": None}
     assert point_in_short(row) == f"set on development trials {words}"
+
+
+@pytest.mark.slow
+def test_of_several_systems_each_rate_of_a_development_threshold_has_its_system(material):
+    trials, speakers = material
+    audit = pv.audit(
+        {"A": trials, "B": trials},
+        speakers,
+        by="gender",
+        operating_points="fpr=0.05",
+        threshold_from={"A": trials, "B": trials},
+        intervals=False,
+    )
+    words = overview(audit).threshold
+    assert words.count("set on development trials") == 1
+    assert re.search(r"FPR of 5 % \(fpr=0\.05\); here [\d.]+ % \(A\), [\d.]+ % \(B\)$", words)
 
 
 def test_a_given_threshold_is_not_called_set_on_development_trials():

@@ -57,11 +57,12 @@ TAKE_NAMES_APART = {
     "report/overview.py": {
         "_better_systems",
         "_cascade_text",
-        "_development_threshold_text",
+        "_development_aim",
         "_is_set_on_development",
         "_misses_target",
         "_point_label",
         "_pooled_rates",
+        "_rate_reached_here",
         "_target_rate_text",
         "_threshold_text",
         "point_in_short",

@@ -152,8 +152,9 @@ def provenance_entries(
 def _failed_list_checks(
     trials: TrialSet, speakers: Speakers, inputs: GroupedTrials, options: Options
 ) -> list[dict[str, Any]]:
-    """Return the checks that the trial list fails, as the check of that list has them.
+    """Return the checks that the trial list fails.
 
+    If false accepts are counted within groups only, so are nontarget trials of the same value.
     An infinite statistic is "inf".
     """
     if not trials.n_trials:

@@ -115,7 +115,7 @@ def count_speaker_errors(
     if isinstance(chunks, list) and len(chunks) == 1:
         classified_chunks, layouts_at_once = list(classified_chunks), 1
     all_errors: SpeakerErrors | None = None
-    n_all: list[int | list[int]] = []
+    n_trials_of_all: list[int | list[int]] = []
     for start in range(0, len(layouts), layouts_at_once):
         numbers = range(start, start + layouts_at_once)
         cell_errors, stratum_errors = _sums_of_layouts(
@@ -123,20 +123,20 @@ def count_speaker_errors(
         )
         for i in numbers:
             # taken out, so that sums are given back once they are errors
-            of_cells, of_strata = cell_errors.pop(i), stratum_errors.pop(i)
-            of_cells.join()
-            of_strata.join()
+            cell_sums, stratum_sums = cell_errors.pop(i), stratum_errors.pop(i)
+            cell_sums.join()
+            stratum_sums.join()
             if all_errors is None:
-                all_errors, n_all = of_cells.finish(), of_cells.n_trials()
+                all_errors, n_trials_of_all = cell_sums.finish(), cell_sums.n_trials()
                 pooled = errors = all_errors
             else:
                 layout = layouts[i]
                 if layout.allocation != "either":
-                    of_strata.part_sums = of_cells.sums_by_stratum(layout.n_cells_per_stratum)
-                has_all_trials = layout.n_strata == 1 and of_strata.n_trials() == n_all
-                pooled = all_errors if has_all_trials else of_strata.finish()
-                errors = of_cells.finish()
-            del of_cells, of_strata
+                    stratum_sums.part_sums = cell_sums.sums_by_stratum(layout.n_cells_per_stratum)
+                has_all_trials = layout.n_strata == 1 and stratum_sums.n_trials() == n_trials_of_all
+                pooled = all_errors if has_all_trials else stratum_sums.finish()
+                errors = cell_sums.finish()
+            del cell_sums, stratum_sums
             yield errors, pooled
             del errors, pooled
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 # Beyond this, blocks are pooled one by one instead: no ordinary curve needs as many passes.
 _MAX_HULL_PASSES = 50
+_MAX_INT64_PRODUCT = 2.0**61
 
 
 @overload
@@ -144,6 +145,10 @@ def _posterior_blocks(counts: Counts) -> tuple[IntArray, IntArray, IntArray]:
     # only a nontarget followed by a target can turn the curve upwards
     is_vertex = is_end.copy()
     is_vertex[:-1] |= targets_below[1:] != targets_below[:-1]
+    largest_product = float(counts.n_target.max(initial=0)) * float(
+        counts.n_nontarget.max(initial=0)
+    )
+    product_type = np.float64 if largest_product >= _MAX_INT64_PRODUCT else np.int64
     for _ in range(_MAX_HULL_PASSES):
         # several times faster than indexing with truth values
         vertices = np.flatnonzero(is_vertex)
@@ -152,7 +157,11 @@ def _posterior_blocks(counts: Counts) -> tuple[IntArray, IntArray, IntArray]:
         targets_below = targets_below.take(vertices)
         nontargets, targets = np.diff(nontargets_below), np.diff(targets_below)
         is_vertex = is_end.copy()
-        is_vertex[1:-1] |= targets[:-1] * nontargets[1:] < targets[1:] * nontargets[:-1]
+        target_steps = targets.astype(product_type, copy=False)
+        nontarget_steps = nontargets.astype(product_type, copy=False)
+        is_vertex[1:-1] |= (
+            target_steps[:-1] * nontarget_steps[1:] < target_steps[1:] * nontarget_steps[:-1]
+        )
         if is_vertex.all():
             break
     cell = np.cumsum(is_end)[:-1] - 1

@@ -476,7 +476,7 @@ class _PatternFit(NamedTuple):
 def _best_patterns(
     ids: pl.Series, columns: Sequence[pl.Series], share: float, contradicts: SpeakerCheck
 ) -> _PatternFit:
-    """The patterns by which most ids have a speaker of a column, if more than a share do.
+    """Return patterns by which most ids have a speaker of a column, if more than a share do.
 
     A pattern whose speakers contradict the labels of trials is none.
     """
@@ -604,7 +604,7 @@ def speaker_pattern_hint(
 def _patterns_of_rest(
     ids: pl.Series, columns: Sequence[pl.Series], patterns: Sequence[str]
 ) -> tuple[str, ...]:
-    """Further patterns, of ids that the first leave and that are no speakers themselves."""
+    """Return further patterns, of ids that the first leave and that are no speakers."""
     are_speakers = pl.Series([False] * len(ids), dtype=pl.Boolean)
     for cells in columns:
         are_speakers |= ids.is_in(cells.implode())

@@ -260,7 +260,7 @@ def _read_headerless(content: SourceBytes, separator: str, width: int) -> pl.Dat
 
 
 def _rows_of_trials(trials: Scan) -> pl.DataFrame:
-    """Rows of trials that an audit reads without a header, with the names of their roles."""
+    """Return rows of trials that an audit reads without a header, named by their roles."""
     return pl.concat(
         pl.DataFrame({"row": chunk.rows, **{role: chunk[role] for role in trials.columns}})
         for chunk in trials.chunks()

@@ -188,7 +188,7 @@ def alike_words(values: Sequence[str]) -> str:
 
 
 def looks_unknown(value: str) -> bool:
-    """Whether a value is likely to say that none is known."""
+    """Return whether a value is likely to say that none is known."""
     return value.lower() in LOOKS_UNKNOWN or not re.search(r"\w", value)
 
 

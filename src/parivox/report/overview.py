@@ -79,8 +79,9 @@ if TYPE_CHECKING:
     from parivox.report.words import Row
 
 _MAX_NAMED = 3
-_MAX_LIMITED_GROUPS = 8
 """Groups named in a sentence, with their ratios."""
+_MAX_LIMITED_GROUPS = 8
+"""Groups named in the sentence on a limit."""
 _DIFFERENT_VERDICTS = ("worse", "better")
 PAIR_SIZE = 2
 """Two groups are compared with each other, and so only once."""
@@ -1148,7 +1149,7 @@ def _threshold_text(audit: Audit) -> str:
     is_target_reached = not any(map(_misses_target, first_points))
     link = ", at which" if is_target_reached and kinds <= {*_TARGET_RATES, "eer"} else ":"
     if all(map(_is_set_on_development, first_points)):
-        link = ","
+        link, words = ",", _development_thresholds_text(audit, first_points)
     return f"{threshold}{link} {words}"
 
 
@@ -1205,16 +1206,36 @@ def _is_set_on_development(row: Row) -> bool:
     return is_searched and row.get("source") == DEVELOPMENT_TRIALS
 
 
-def _development_threshold_text(row: Row) -> str:
-    """Return what a threshold reaches on development trials, and which rate it has here."""
+def _development_aim(row: Row) -> str:
+    """Return what a threshold was set for on development trials, which may have missed it."""
     kind, _, setting = point_as_given(row).partition("=")
-    if kind not in _TARGET_RATES:
-        aim = sentence_text("lowest_cost" if kind == "min-cdet" else "error_types_equally_frequent")
-        return sentence_text("threshold_set_on_development", aim=aim)
-    aim = _event_text(kind, f"{100 * float(setting):g} %")
-    if row.get(kind) is None:
-        return sentence_text("threshold_set_on_development", aim=aim)
-    return sentence_text("rate_of_development_threshold", aim=aim, reached=percent(row[kind]))
+    aim = sentence_text("equal_fpr_and_fnr")
+    if kind in _TARGET_RATES:
+        aim = sentence_text("rate_in_short", rate=kind.upper(), percent=100 * float(setting))
+    elif kind.startswith("min-cdet"):
+        aim = sentence_text("lowest_cost")
+    return sentence_text("threshold_set_on_development", aim=aim)
+
+
+def _rate_reached_here(row: Row) -> str:
+    """Return the rate on the audited trials of a threshold for this rate; empty if unknown."""
+    kind, _, _ = point_as_given(row).partition("=")
+    reached_rate = row.get(kind) if kind in _TARGET_RATES else None
+    return "" if reached_rate is None else percent(reached_rate)
+
+
+def _development_thresholds_text(audit: Audit, first_points: Sequence[Row]) -> str:
+    """Return what the threshold of each system was set for, and which rate it has here."""
+    aims = dict.fromkeys(
+        f"{_development_aim(row)} ({_point_label(audit, row)})" for row in first_points
+    )
+    reached_rates = []
+    for row in first_points:
+        if reached := _rate_reached_here(row):
+            label = system_label(row["system"], row["list"])
+            reached_rates.append(f"{reached} ({label})" if len(first_points) > 1 else reached)
+    here = f"; here {', '.join(reached_rates)}" if reached_rates else ""
+    return f"{'; '.join(aims)}{here}"
 
 
 def _misses_target(row: Row) -> bool:
@@ -1240,7 +1261,8 @@ def point_in_short(row: Row, *, says_limit: bool = False) -> str:
     point = point_as_given(row)
     kind, _, setting = point.partition("=")
     if _is_set_on_development(row):
-        return _development_threshold_text(row)
+        reached = _rate_reached_here(row)
+        return _development_aim(row) + (f"; here {reached}" if reached else "")
     if kind in _TARGET_RATES:
         return _target_rate_text(row, says_limit=says_limit)
     if kind == "threshold":

@@ -476,13 +476,11 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
         "{share} of non-mated searches return anyone", {"share": "1 %"}
     ),
     "error_types_equally_frequent": SentenceTemplate("both error types are equally frequent"),
-    "lowest_cost": SentenceTemplate("the cost is lowest"),
+    "lowest_cost": SentenceTemplate("the lowest cost"),
+    "equal_fpr_and_fnr": SentenceTemplate("equal FPR and FNR"),
+    "rate_in_short": SentenceTemplate("{rate} of {percent:g} %", {"rate": "FPR", "percent": 1.0}),
     "threshold_set_on_development": SentenceTemplate(
-        "set on development trials so that {aim}", {"aim": "both error types are equally frequent"}
-    ),
-    "rate_of_development_threshold": SentenceTemplate(
-        "set on development trials so that {aim}; here {reached}",
-        {"aim": "1 % of nontarget trials are accepted", "reached": "1.94 %"},
+        "set on development trials for {aim}", {"aim": "FPR of 1 %"}
     ),
     "likelihood_ratio_threshold": SentenceTemplate(
         "the threshold that minimises the cost of scores that are likelihood ratios"

@@ -342,7 +342,12 @@ def _g8_nontarget_agreement(counts: ListCounts, check: Check, *, is_within_group
         )
         return check.unchecked(*reason)
     gap, widest, offenders = _widest_shares(check, group_shares)
-    scope = {"is_within_groups": True} if is_within_groups else {}
+    # groups of trials or of one side do not have both speakers of their trials
+    groupings_of_trials = {
+        grouping.name for grouping in counts.trial_list.groupings if grouping.is_of_trials
+    }
+    is_of_speakers = widest["grouping"] not in groupings_of_trials
+    scope = {"is_within_groups": True} if is_within_groups and is_of_speakers else {}
     return check.finding(
         gap,
         fact("same_value_of_nontarget_trials", **widest, **scope),
