@@ -14,6 +14,7 @@ import pytest
 import parivox as pv
 from parivox.cli import main
 from parivox.errors import DataError
+from parivox.runtime import cgroup
 from parivox.shards import merge, plan, run
 from parivox.share import shard_memory
 from parivox.share.shard_plan import read_plan
@@ -100,6 +101,16 @@ def test_records_have_the_pairs_of_speakers(finished):
         assert 0 < record["pairs"] <= record["rows"] <= 1500
 
 
+def test_score_counts_that_are_made_again_leave_the_numbers_of_the_speaker_counts(finished):
+    path = next(finished.glob("00002-*/shard.json"))
+    record = json.loads(path.read_text())
+    (path.parent / "trials.counts").unlink()
+    run(finished)
+    assert (path.parent / "trials.counts").exists()
+    assert json.loads(path.read_text()) == record
+    assert record["rows"] > 0 < record["pairs"]
+
+
 def test_a_record_without_numbers_may_have_as_many_pairs_as_rows(finished):
     plan_read, counts = read_plan(finished), str(finished / "trials.counts")
     size = shard_memory.merge_size(plan_read, counts)
@@ -116,7 +127,8 @@ def test_a_record_without_numbers_may_have_as_many_pairs_as_rows(finished):
 def test_a_merge_that_does_not_fit_is_refused_before_it_writes(
     finished, tmp_path, monkeypatch, capsys
 ):
-    monkeypatch.setattr(shard_memory, "available_bytes", lambda: 2e8)
+    monkeypatch.setattr(shard_memory, "available_bytes", lambda: 5e7)
+    monkeypatch.setattr(shard_memory, "resident_bytes", lambda: 150_000_000)
     files = {path: path.read_bytes() for path in finished.rglob("*") if path.is_file()}
     with pytest.raises(DataError) as refused:
         merge(finished)
@@ -131,6 +143,89 @@ def test_a_merge_that_does_not_fit_is_refused_before_it_writes(
     assert capsys.readouterr().err.count("merging takes about") == 1
     assert not (tmp_path / "audit").exists()
     assert files == {path: path.read_bytes() for path in finished.rglob("*") if path.is_file()}
+
+
+def limit_memory(folder, monkeypatch, n_bytes, n_other_bytes=0):
+    """Simulate a control group of so many bytes, some of them of this and of other processes."""
+    group, n_pages = folder / "groups" / "job", 50_000
+    group.mkdir(parents=True, exist_ok=True)
+    n_resident_bytes = n_pages * os.sysconf("SC_PAGE_SIZE")
+    (folder / "cgroup").write_text("0::/job\n")
+    (folder / "statm").write_text(f"90000 {n_pages} 9000 1 0 60000 0\n")
+    (group / "memory.max").write_text(f"{n_bytes:.0f}\n")
+    (group / "memory.current").write_text(f"{n_resident_bytes + n_other_bytes:.0f}\n")
+    for name, file in (
+        ("_OWN_GROUP", "cgroup"),
+        ("_MOUNT", "groups"),
+        ("_MEMORY", "no-meminfo"),
+        ("_OWN_MEMORY", "statm"),
+    ):
+        monkeypatch.setattr(cgroup, name, folder / file)
+    assert cgroup.resident_bytes() == n_resident_bytes
+
+
+def test_a_merge_fits_into_the_memory_that_its_job_asks_for(finished, tmp_path, monkeypatch):
+    """Memory that the process of the merge has already is a part of what the merge takes."""
+    shard_memory.write_memory_files(read_plan(finished))
+    asked = int((finished / "merge-memory.txt").read_text().strip().removesuffix("M")) << 20
+    planned_bytes = shard_memory.planned_merge_bytes(read_plan(finished))
+    assert 1.1 * planned_bytes <= asked <= 1.1 * planned_bytes + (1 << 20)
+    limit_memory(tmp_path, monkeypatch, asked)
+    shard_memory.check_merge_fits(read_plan(finished), str(finished / "trials.counts"))
+    assert merge(finished) is not None
+    limit_memory(tmp_path, monkeypatch, asked, n_other_bytes=asked / 5)
+    with pytest.raises(DataError, match="merging takes about"):
+        merge(finished)
+
+
+def test_resident_bytes_are_those_of_this_process(tmp_path, monkeypatch):
+    if cgroup._OWN_MEMORY.exists():
+        assert 10e6 < cgroup.resident_bytes() < 1e12
+    monkeypatch.setattr(cgroup, "_OWN_MEMORY", tmp_path / "statm")
+    assert cgroup.resident_bytes() == 0
+    (tmp_path / "statm").write_text("unknown\n")
+    assert cgroup.resident_bytes() == 0
+
+
+def test_a_merge_without_intervals_takes_neither_replicates_nor_pairs(tmp_path, monkeypatch):
+    write_lists(tmp_path, 3_000, 20)
+    options = {"by": ["nation"], "within": ["gender"]}
+    with_intervals = shard_memory.planned_merge_bytes(planned(tmp_path, **options))
+    (tmp_path / "run").rename(tmp_path / "with-intervals")
+    plan_made = planned(tmp_path, intervals=False, **options)
+    without_intervals = shard_memory.planned_merge_bytes(plan_made)
+    # 7 nations, among all and in 2 genders: 21 cells, each of 1,000 replicates or of a few tables
+    assert with_intervals - without_intervals >= 1.15 * 21 * 1e6
+    run(plan_made.folder)
+    plan_read, counts = read_plan(plan_made.folder), str(plan_made.folder / "trials.counts")
+    size = shard_memory.merge_size(plan_read, counts)
+    assert size.n_replicates == 0
+    assert size.n_bytes <= without_intervals
+    limit_memory(tmp_path, monkeypatch, without_intervals)
+    assert merge(plan_made.folder) is not None
+
+
+def test_the_estimate_without_intervals_is_the_measured_peak_up_to_twice_of_it():
+    """Peaks were measured of random trials: 100 groups in 100 strata, and 40 groups in 10."""
+    many_cells = shard_memory.MergeSize(60_000, 59_988, 48_038, 49_036, 10_100, 4, 0)
+    assert 2.007e9 <= many_cells.n_bytes <= 2 * 2.007e9
+    few_cells = shard_memory.MergeSize(20_000, 19_969, 15_174, 15_867, 440, 4, 0)
+    assert 0.229e9 <= few_cells.n_bytes <= 2 * 0.229e9
+
+
+def test_trials_between_two_groups_count_twice_in_a_planned_merge(tmp_path):
+    write_lists(tmp_path, 3_000, 20)
+    both = shard_memory.planned_merge_bytes(planned(tmp_path, allocate=["both"]))
+    (tmp_path / "run").rename(tmp_path / "both")
+    plan_made = planned(tmp_path, allocate=["either"])
+    either = shard_memory.planned_merge_bytes(plan_made)
+    # once more in each of 2 groupings: 210 pairs of 44 bytes and their errors at 4 points
+    assert either - both == pytest.approx(1.15 * 2 * 210 * (44 + 4 * 8), abs=1)
+    run(plan_made.folder)
+    size = shard_memory.merge_size(
+        read_plan(plan_made.folder), str(plan_made.folder / "trials.counts")
+    )
+    assert size.n_bytes <= either
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 _OWN_GROUP = Path("/proc/self/cgroup")
 _MOUNT = Path("/sys/fs/cgroup")
 _MEMORY = Path("/proc/meminfo")
+_OWN_MEMORY = Path("/proc/self/statm")
 
 
 def processor_quota() -> float:
@@ -42,6 +44,14 @@ def available_bytes() -> float:
             if limit and usage and limit[0].isdecimal() and usage[0].isdecimal():
                 available = min(available, int(limit[0]) - int(usage[0]) + _file_cache(folder))
     return max(available, 0)
+
+
+def resident_bytes() -> int:
+    """Return the memory that this process has now, mapped files included; 0 if not known."""
+    words = _words(_OWN_MEMORY)  # in pages: size, resident, shared
+    if len(words) > 1 and words[1].isdecimal():
+        return int(words[1]) * os.sysconf("SC_PAGE_SIZE")
+    return 0
 
 
 def _file_cache(folder: Path) -> int:

@@ -18,7 +18,7 @@ from parivox.core.counts import NONTARGET
 from parivox.data.counts_file import SCORE_COUNTS, SIDE_COLUMNS, read_columns, read_header
 from parivox.data.units import MAX_SEPARATE_SPEAKERS
 from parivox.errors import DataError
-from parivox.runtime.cgroup import available_bytes
+from parivox.runtime.cgroup import available_bytes, resident_bytes
 from parivox.runtime.disk import atomic_file, explain_write_errors
 from parivox.share.shard_plan import gather_first_rows
 from parivox.share.shard_record import ShardRecord
@@ -43,10 +43,13 @@ _BYTES_PER_ENTRY, _BYTES_PER_ERROR = 44, 8
 _BYTES_PER_BAND_ENTRY = 40
 """Of a pair of speakers at a threshold between operating points."""
 _N_DEFAULT_POINTS = 4
-_BYTES_PER_DRAWN_CELL = 1_200
-"""Of all metrics of a cell in one replicate."""
+_BYTES_PER_CELL, _BYTES_PER_DRAWN_CELL = 180e3, 1_200
+"""Of all tables of a cell without intervals; and of all metrics of a cell in one replicate."""
 _MARGIN = 1.15
 """Peaks of one merge differ by about a tenth, as freed memory may be given back late."""
+_HEADROOM = 1.1
+"""Of the memory that a job asks for: schedulers also count its shell and the files that it writes,
+and groups that the first rows of a file lack are unknown when a plan is made."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class MergeSize:
     n_entries: int  # pairs in cells of all layouts
     n_cells: int
     n_points: int
-    n_replicates: int
+    n_replicates: int  # 0 without intervals, for which no pairs are counted in cells
 
     @property
     def n_bytes(self) -> float:
@@ -67,13 +70,16 @@ class MergeSize:
         n_band_entries = min(
             self.n_pairs * MAX_BAND_THRESHOLDS, max(MAX_PAIR_THRESHOLDS, self.n_pairs)
         )
+        entry_bytes = (
+            self.n_entries * (_BYTES_PER_ENTRY + self.n_points * _BYTES_PER_ERROR)
+            + n_band_entries * _BYTES_PER_BAND_ENTRY
+        )
         return _MARGIN * (
             _BYTES_OF_PROCESS
             + self.n_trials * _BYTES_PER_LISTED_TRIAL
             + self.n_rows * _BYTES_PER_ROW
-            + self.n_entries * (_BYTES_PER_ENTRY + self.n_points * _BYTES_PER_ERROR)
-            + n_band_entries * _BYTES_PER_BAND_ENTRY
-            + self.n_cells * self.n_replicates * _BYTES_PER_DRAWN_CELL
+            + (entry_bytes if self.n_replicates else 0)
+            + self.n_cells * max(_BYTES_PER_CELL, self.n_replicates * _BYTES_PER_DRAWN_CELL)
         )
 
 
@@ -90,19 +96,23 @@ def shard_bytes(plan: Plan) -> float:
 
 
 def planned_merge_bytes(plan: Plan) -> float:
-    """Return the memory that a merge takes at most, while no shard has been run."""
+    """Return the memory that a merge takes, about, while no shard has been run.
+
+    Each layout is taken to count all pairs, but groups are only those of the first rows.
+    """
     gathered = gather_first_rows(plan)
     n_speakers = 0 if gathered.speakers is None else len(gathered.speakers.ids)
     if plan.step:
         n_speakers = min(n_speakers, MAX_SEPARATE_SPEAKERS)
     n_groups = [len(grouping.groups) for grouping in gathered.groupings]
     n_strata = [1, *(len(grouping.groups) for grouping in gathered.within)]
-    n_layouts = len(n_groups) * len(n_strata) * len(_allocations(plan))
+    # where either speaker assigns a trial, one between two groups counts in both
+    shares = [2.0 if rule == "either" else 1.0 for rule in _allocations(plan)]
     return _merge_size(
         plan,
         n_rows=plan.n_rows,
         n_pairs=min(plan.n_rows, _most_pairs(n_speakers)),
-        shares=[1.0] * n_layouts,
+        shares=shares * (len(n_groups) * len(n_strata)),
         n_cells=sum(n_groups) * sum(n_strata) * len(_allocations(plan)),
     ).n_bytes
 
@@ -111,7 +121,7 @@ def write_memory_files(plan: Plan) -> None:
     """Write the memory of a shard and that of the merge into the folder of a plan."""
     for name, n_bytes in (
         (SHARD_MEMORY_FILE, shard_bytes(plan)),
-        (MERGE_MEMORY_FILE, planned_merge_bytes(plan)),
+        (MERGE_MEMORY_FILE, planned_merge_bytes(plan) * _HEADROOM),
     ):
         path = plan.folder / name
         with explain_write_errors(str(path)), atomic_file(path) as temporary:
@@ -154,7 +164,9 @@ def check_merge_fits(plan: Plan, counts_file: str) -> None:
     DataError
         If it does.
     """
-    size, available = merge_size(plan, counts_file), available_bytes()
+    size = merge_size(plan, counts_file)
+    # the size is that of the whole process, which already has a part of it
+    available = available_bytes() + resident_bytes()
     if size.n_bytes > available:
         msg = (
             f"{plan.folder}: merging takes about {size.n_bytes / 1e9:.1f} GB of memory "
@@ -178,7 +190,7 @@ def _merge_size(
         n_entries=round(n_pairs * (1 + sum(share + min(share, 1.0) for share in shares))),
         n_cells=n_cells,
         n_points=len(points) if points else _N_DEFAULT_POINTS,
-        n_replicates=options.replicates,
+        n_replicates=options.replicates if options.intervals else 0,
     )
 
 

@@ -85,13 +85,21 @@ class ShardRecord:
         name: str,
         inputs: Sequence[dict[str, Any]],
         speakers: str,
-        n_rows: int = 0,
-        n_pairs: int = 0,
+        n_rows: int | None = None,
+        n_pairs: int | None = None,
     ) -> ShardRecord:
-        """Return the record with a file that was just made, and write it."""
+        """Return the record with a file that was just made, and write it.
+
+        Numbers of the speaker counts that are not given stay as they are.
+        """
         hashes = {**self.hashes, name: sha256_of(self.home / name)}
         record = replace(
-            self, hashes=hashes, inputs=inputs, speakers=speakers, n_rows=n_rows, n_pairs=n_pairs
+            self,
+            hashes=hashes,
+            inputs=inputs,
+            speakers=speakers,
+            n_rows=self.n_rows if n_rows is None else n_rows,
+            n_pairs=self.n_pairs if n_pairs is None else n_pairs,
         )
         # after each file, so that a run that is killed later need not make it again
         write_json(
