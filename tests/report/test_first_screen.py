@@ -268,7 +268,7 @@ def test_what_weakens_a_difference_is_said_in_words(audited):
     words = certainty(audit)["Weakened by"]
     assert (
         "tests differed between groups (in some, impostors more often share a trait), so true gaps "
-        "in false accepts may be larger or smaller"
+        "may be larger or smaller"
     ) in words
     shorts = [caveat.short for caveat in overview(audit).caveats]
     assert shorts[0].startswith("thresholds set on the audited trials")

@@ -382,7 +382,8 @@ class Moments:
     @cached_property
     def rate(self) -> FloatArray:
         """Errors by trials, in [0, 1], lower is better; NaN without trials."""
-        return safe_divide(self.errors, self.trials)
+        # weighted errors and trials are added up in different orders, and may differ in a last bit
+        return np.minimum(safe_divide(self.errors, self.trials), 1)
 
     @cached_property
     def variance_binomial(self) -> FloatArray:

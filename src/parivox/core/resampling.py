@@ -149,6 +149,7 @@ def weighted(
 
     Examples
     --------
+    >>> from parivox.core.cluster_errors import ErrorsBySpeaker
     >>> zero = np.zeros(2, dtype=int)
     >>> cluster_errors = ErrorsBySpeaker(
     ...     zero, np.array([0, 1]), np.array([1, 3]), np.array([10, 30]), 1

@@ -121,14 +121,12 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "no_comparison_inconclusive": SentenceTemplate("no comparison is inconclusive"),
     "trials_of_groups_unlike": SentenceTemplate(
-        "tests differed between groups (in some, {differences}), so true gaps in {errors} may be "
-        "larger or smaller",
-        {"differences": "speakers face more impostors", "errors": "false accepts"},
+        "tests differed between groups (in some, {differences}), so true gaps may be larger or "
+        "smaller",
+        {"differences": "speakers face more impostors"},
     ),
     "impostors_share_traits": SentenceTemplate("impostors more often share a trait"),
-    "samples_of_one_recording": SentenceTemplate(
-        "both voice samples come from one recording more often"
-    ),
+    "samples_of_one_recording": SentenceTemplate("more pairs are from one recording"),
     "recordings_longer": SentenceTemplate("recordings are longer"),
     "more_short_recordings": SentenceTemplate("more recordings are short"),
     "more_impostors": SentenceTemplate("speakers face more impostors"),

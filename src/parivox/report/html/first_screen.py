@@ -345,12 +345,9 @@ def _weaknesses(all_caveats: Sequence[Caveat]) -> list[str]:
         caveat for caveat in all_caveats if caveat.code == "trials_differ_between_groups"
     ]
     differences = {caveat.values["difference"]: None for caveat in unlike_trials}
-    errors = {caveat.values["errors"] for caveat in unlike_trials}
     words_of_code = {
         "trials_differ_between_groups": sentence_text(
-            "trials_of_groups_unlike",
-            differences=" or ".join(differences),
-            errors=errors.pop() if len(errors) == 1 else "error rates",
+            "trials_of_groups_unlike", differences=" or ".join(differences)
         ),
         "thresholds_set_on_audited_trials": sentence_text("thresholds_of_these_trials"),
     }
