@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -244,3 +246,14 @@ def test_points_are_standardised_each_by_itself():
         sums = moments(standardised(alone, GROUP, STRATUM).cluster_errors)
         np.testing.assert_allclose(together.rate[point], sums.rate)
         np.testing.assert_allclose(together.variance[point], sums.variance)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_rate_of_weighted_trials_is_at_most_one(seed):
+    # sums of weighted errors and trials differ in their last bits
+    pairs = random_pairs(np.random.default_rng(seed))
+    all_rejected = replace(pairs, errors=pairs.trials)
+    found = moments(standardised(all_rejected, GROUP, STRATUM).cluster_errors)
+    assert (found.rate <= 1).all()
+    with np.errstate(all="raise"):
+        rate_interval(found, 0.95)
