@@ -272,7 +272,7 @@ def test_what_weakens_a_difference_is_said_in_words(audited):
     ) in words
     shorts = [caveat.short for caveat in overview(audit).caveats]
     assert shorts[0].startswith("thresholds set on the audited trials")
-    assert words.startswith("the cut-off for acceptance (threshold) was chosen on this same data")
+    assert words.startswith("the acceptance cut-off (threshold) was chosen on this data")
     assert words.count(";") == 1
 
 
@@ -317,7 +317,7 @@ def test_equivalence_is_said_with_its_margin():
 def test_abbreviations_are_explained_below_the_headline(audit):
     keys = first_screen(audit, overview(audit))["keys"]
     assert keys == [
-        "false accept: an impostor passes as the speaker, who bears the risk",
+        "false accept: an impostor passes as the speaker and puts the speaker at risk",
         "[\N{NO-BREAK SPACE}]: plausible range (95 % confidence interval)",
     ]
 

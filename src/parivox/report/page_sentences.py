@@ -33,7 +33,7 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         {"selection": "The groups with most speakers", "reference": "all other groups combined"},
     ),
     "false_accepts_put_others_at_risk": SentenceTemplate(
-        "false accept: an impostor passes as the speaker, who bears the risk"
+        "false accept: an impostor passes as the speaker and puts the speaker at risk"
     ),
     "range_in_brackets": SentenceTemplate(
         "[ ]: plausible range ({confidence:g} % confidence interval)",
@@ -126,12 +126,14 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         {"differences": "speakers face more impostors"},
     ),
     "impostors_share_traits": SentenceTemplate("impostors more often share a trait"),
-    "samples_of_one_recording": SentenceTemplate("more pairs are from one recording"),
+    "samples_of_one_recording": SentenceTemplate(
+        "both voice samples are more often from one recording"
+    ),
     "recordings_longer": SentenceTemplate("recordings are longer"),
     "more_short_recordings": SentenceTemplate("more recordings are short"),
     "more_impostors": SentenceTemplate("speakers face more impostors"),
     "thresholds_of_these_trials": SentenceTemplate(
-        "the cut-off for acceptance (threshold) was chosen on this same data, so error rates on "
+        "the acceptance cut-off (threshold) was chosen on this data, so error rates on "
         "new data may differ"
     ),
     "band_in_short": SentenceTemplate(
