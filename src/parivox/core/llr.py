@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 # Beyond this, blocks are pooled one by one instead: no ordinary curve needs as many passes.
 _MAX_HULL_PASSES = 50
+# Products of numbers of targets and nontargets below this fit int64.
 _MAX_INT64_PRODUCT = 2.0**61
 
 

@@ -352,7 +352,7 @@ def _first_above(errors: IntArray, limits: IntArray) -> IntArray:
 
 def _rate_difference(curve: Curve, point_indices: IntArray) -> IntArray:
     """Return FNR - FPR in units of 1 / (targets * nontargets): exact, falls along the curve."""
-    fn, fp = take_at(curve.fn, point_indices), take_at(curve.fp, point_indices)
+    fn, fp = _take_at(curve.fn, point_indices), _take_at(curve.fp, point_indices)
     targets, nontargets = curve.n_target, curve.n_nontarget
     if float(targets.max(initial=0)) * float(nontargets.max(initial=0)) >= _MAX_INT64_PRODUCT:
         fn, fp = fn.astype(object), fp.astype(object)
@@ -363,10 +363,10 @@ def _first_point_where(
     curve_errors: IntArray, holds: Callable[[IntArray], NDArray[np.bool_]]
 ) -> IntArray:
     """Return the first index of a curve's last axis where a condition that stays true holds."""
-    return first_where(holds, curve_errors.shape[:-1], curve_errors.shape[-1])
+    return _first_where(holds, curve_errors.shape[:-1], curve_errors.shape[-1])
 
 
-def first_where(
+def _first_where(
     holds: Callable[[IntArray], NDArray[np.bool_]], shape: tuple[int, ...], size: int
 ) -> IntArray:
     """Return the first of `size` indices where a condition that stays true holds; else `size`.
@@ -389,7 +389,7 @@ def first_where(
     return n_failed[..., 0]
 
 
-def take_at(curve_errors: IntArray, point_indices: IntArray) -> IntArray:
+def _take_at(curve_errors: IntArray, point_indices: IntArray) -> IntArray:
     """Return the errors at several indices of each cell, ``(..., k)``."""
     if curve_errors.ndim == 1:
         return curve_errors[point_indices]
@@ -400,7 +400,7 @@ def take_at(curve_errors: IntArray, point_indices: IntArray) -> IntArray:
 
 def _take_one(curve_errors: IntArray, point_index: IntArray) -> IntArray:
     """Return the errors at one index of each cell, ``(...)``."""
-    return np.asarray(take_at(curve_errors, np.asarray(point_index)[..., None])[..., 0])
+    return np.asarray(_take_at(curve_errors, np.asarray(point_index)[..., None])[..., 0])
 
 
 def _checked_fraction(target: float) -> float:

@@ -15,6 +15,7 @@ from parivox.auditing import (
     MISSING_TARGETS,
     SAME_TRIALS,
     WITHOUT_FIRST_SCORE,
+    system_name,
 )
 from parivox.core.attacks import MIN_ATTACKS
 from parivox.core.measures import ERROR_TYPES, base_metric
@@ -73,7 +74,9 @@ def _systems_to_name(audit: Audit, labels: Sequence[str]) -> str:
 def _labels_of_names(audit: Audit, names: Sequence[str]) -> list[str]:
     """Return labels of systems that the record names."""
     label_of_name = {
-        "@".join(filter(None, system.values())): system_label(system["system"], system["list"])
+        system_name(system["system"], system["list"]): system_label(
+            system["system"], system["list"]
+        )
         for system in systems(audit)
     }
     return [label_of_name.get(name, name) for name in names]
@@ -230,7 +233,7 @@ def excluded_trials(audit: Audit, system: Row) -> Iterator[Caveat]:
 def trials_that_differ_between_groups(audit: Audit) -> Iterator[Caveat]:
     """Yield which lists have trials that differ between groups in difficulty."""
     systems_with_unknown_speakers = {
-        "@".join(filter(None, system.values()))
+        system_name(system["system"], system["list"])
         for system in systems(audit)
         if any(findings.unknown_test_speakers(audit, system))
     }

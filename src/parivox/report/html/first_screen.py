@@ -197,7 +197,7 @@ def _how_sure(audit: Audit, audit_overview: Overview) -> Iterator[str]:
 
 def _chance_of_other_findings(audit: Audit, groupings: Sequence[str]) -> str:
     """Return that findings of all but the first grouping may be due to chance."""
-    # a grouping under a further allocation is exploratory, too, and its name is no word for a list
+    # under a further allocation the first grouping is exploratory, too: then no name fits them all
     has_one_allocation = len(audit.record["options"]["allocate"]) == 1
     if has_one_allocation and len(groupings) == PAIR_SIZE:
         return sentence_text("findings_of_grouping_exploratory", grouping=groupings[1])
@@ -367,7 +367,7 @@ def _weaknesses(all_caveats: Sequence[Caveat]) -> list[str]:
 def _figure_key(
     audit: Audit, audit_overview: Overview, shown_groups: Sequence[GroupResult]
 ) -> Iterator[str]:
-    """Yield what the band of the figure and a p beside a ratio are, in a few words."""
+    """Yield short explanations of the figure: of its band, and of p-values next to ratios."""
     if audit_overview.verdict_counts:
         yield sentence_text("band_in_short", margin=audit.record["options"]["margin"])
     if any(
