@@ -43,7 +43,7 @@ from parivox.data.metadata import (
     grouping_metadata,
     require,
 )
-from parivox.data.trial_checks import ACQUIRE, ENROL, Trials
+from parivox.data.trial_checks import ACQUIRE, ENROL, Trials, sorted_numbers
 from parivox.data.trial_set import N_SCORE_PIECES
 from parivox.data.units import MIN_BLOCKS_PER_GROUP, Units
 from parivox.errors import ConfigError, ParivoxError
@@ -678,7 +678,7 @@ class SpeakerCountSums:
                 "accepted": (-1, 1),
             }
         )
-        self.sums = KeySums()
+        self.sums = KeySums(sorted_numbers)
         self.tables: list[Mapping[str, NDArray[Any]]] = []  # rows too wide for one number
 
     def add(self, rows: Mapping[str, NDArray[Any]]) -> None:

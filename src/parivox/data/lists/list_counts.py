@@ -16,6 +16,7 @@ import numpy as np
 from parivox.core.key_sums import MAX_KEY_BITS, KeySums, count_distinct
 from parivox.data.lists.grades import grade_codes
 from parivox.data.lists.trial_list import agreement_codes
+from parivox.data.trial_checks import sorted_numbers
 from parivox.errors import ConfigError
 from parivox.frozen import frozen
 
@@ -157,7 +158,7 @@ class TrialsPerSpeaker:
         enrol, test = nontarget.enrol.astype(np.int64), nontarget.test.astype(np.int64)
         n_speakers = len(self.list_counts.trial_list.speakers.ids)
         keys = np.concatenate((enrol * n_speakers + test, test * n_speakers + enrol))
-        distinct_keys, _ = count_distinct(keys)
+        distinct_keys, _ = count_distinct(keys, sorted_numbers)
         n_partners = np.bincount(distinct_keys // n_speakers, minlength=n_speakers)
         return n_partners[self.speaker_indices]
 
@@ -278,7 +279,7 @@ class _KeyCounts(KeySums):
 
     def __init__(self, n_speakers: int, n_agreement_codes: int, n_groups: int) -> None:
         self.n_speakers, self.n_groups = n_speakers, n_groups
-        super().__init__()
+        super().__init__(sorted_numbers)
         n_keys = max(n_speakers, 1) ** 2 * 3 * n_agreement_codes * n_groups**2
         if math.log2(n_keys) > MAX_KEY_BITS:
             msg = (
