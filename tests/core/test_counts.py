@@ -42,6 +42,16 @@ def test_steps_are_found_as_by_a_binary_search(spread):
     assert indices.tolist() == np.searchsorted(edges, scores, side="right").tolist()
 
 
+@pytest.mark.parametrize("n_edges", [0, 1, 7, 16, 17])
+def test_steps_of_many_scores_among_few_edges_are_found_as_by_a_binary_search(n_edges):
+    rng = np.random.default_rng(5)
+    edges = np.sort(np.append(rng.normal(size=max(n_edges - 1, 0)), np.inf)[:n_edges])
+    scores = np.concatenate((rng.normal(size=150_000), edges, [-np.inf, np.inf]))
+    indices = EdgeSearch(edges).step_indices(scores)
+    assert indices.dtype == np.intp
+    assert indices.tolist() == np.searchsorted(edges, scores, side="right").tolist()
+
+
 @pytest.mark.parametrize("spread", [1.0, 1e-4, 1e300, 5e-324])
 def test_a_grid_numbers_scores_as_sorting_does_or_not_at_all(spread):
     rng = np.random.default_rng(4)

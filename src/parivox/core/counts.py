@@ -36,6 +36,9 @@ _CHUNK_SIZE = 1 << 16
 # A grid helps to search among edges unless some cell is crowded or there are hardly any edges.
 _MAX_EDGES_PER_CELL = 8
 _MIN_GRID_EDGES = 32
+# Many scores are compared with each of so few edges: no step depends on a score, as those of a
+# binary search do.
+_MAX_COMPARED_EDGES = 16
 # NumPy hands longer dot products to threads, which wait for each other.
 _SCORES_PER_PASS = 2**13
 
@@ -116,9 +119,17 @@ class EdgeSearch:
 
     def step_indices(self, scores: FloatArray) -> NDArray[np.intp]:
         """Return the number of edges at or below each score, none NaN; shapes (score,)."""
+        steps = np.empty(scores.size, dtype=np.intp)
+        if scores.size > _CHUNK_SIZE and self.edges.size <= _MAX_COMPARED_EDGES:
+            for start in range(0, scores.size, _CHUNK_SIZE):
+                chunk = scores[start : start + _CHUNK_SIZE]
+                n_passed = np.zeros(chunk.size, dtype=np.uint8)
+                for edge in self.edges:
+                    n_passed += chunk >= edge
+                steps[start : start + _CHUNK_SIZE] = n_passed
+            return steps
         if not 0 < self.max_edges_per_cell <= _MAX_EDGES_PER_CELL:
             return np.searchsorted(self.edges, scores, side="right")
-        steps = np.empty(scores.size, dtype=np.intp)
         next_edges = np.append(self.edges, np.nan)  # no score reaches NaN
         for start in range(0, scores.size, _CHUNK_SIZE):
             chunk = scores[start : start + _CHUNK_SIZE]
