@@ -1,5 +1,6 @@
 import shlex
 
+import numpy as np
 import pytest
 
 import parivox as pv
@@ -89,6 +90,34 @@ def test_limits_follow_the_seven_sources_and_are_filled_from_the_data(small):
     assert "Purpose of the system: not supplied." in by_name["Deployment"]
     described_sources = harms(small, read_context({"purpose": "a door"}))
     assert "Purpose of the system: a door." in described_sources[-1].sentences
+
+
+def test_groups_are_counted_as_inconclusive_at_any_operating_point():
+    """The verdicts of the last point do not hide those of another."""
+    ids = [f"s{i:03}" for i in range(400)]
+    sides = [
+        (f"{name}/{k}", f"{name if is_target else ids[(i + 2 * k + 2) % 400]}/t{k}", is_target)
+        for i, name in enumerate(ids)
+        for k in range(40)
+        for is_target in (1, 0)
+    ]
+    enrol, test, label = zip(*sides, strict=True)
+    scores = np.random.default_rng(1).normal(1.5 * np.array(label)).tolist()
+    trials = {"enrol": enrol, "test": test, "label": label, "score": scores}
+    people = {"id": ids, "sex": ["F", "M"] * 200}
+    points = ["fpr=0.001", "eer"]
+    audit = pv.audit(trials, people, by="sex", replicates=50, operating_points=points)
+    inconclusive = {
+        point: {
+            row["group"]
+            for row in audit.verdicts.subset(operating_point=point).rows()
+            if row["group"] and row["verdict"] == "inconclusive"
+        }
+        for point in points
+    }
+    assert inconclusive == {"fpr=0.001": {"F", "M"}, "eer": set()}
+    evaluation = {harm.name: " ".join(harm.sentences) for harm in harms(audit, None)}["Evaluation"]
+    assert "2 of 2 groups are inconclusive for at least one error type or operating" in evaluation
 
 
 @pytest.fixture

@@ -28,7 +28,6 @@ from parivox.report.audit_queries import (
     scopes,
     small_groups,
     system_label,
-    verdicts_by_metric,
 )
 from parivox.report.catalogue import full_sentence, recorded_text, sentence_text
 from parivox.report.context import Choice, Context
@@ -390,8 +389,11 @@ def _evaluation(audit: Audit) -> Iterator[str]:
             label = system_label(*system.values())
             yield full_sentence("difference_not_shown", system=label, reason=reason)
     for scope in scopes(audit):
-        verdicts = verdicts_by_metric(audit, scope.filters)
-        rows = [row for by_group in verdicts.values() for row in by_group.values()]
+        rows = [
+            row
+            for row in audit.verdicts.subset(**scope.filters).rows()
+            if row["group"] and row["metric"] in error_types(audit)
+        ]
         inconclusive = {row["group"] for row in rows if row["verdict"] == "inconclusive"}
         all_groups = {row["group"] for row in rows}
         if inconclusive:
