@@ -12,6 +12,7 @@ import parivox as pv
 from parivox.report import charts
 from parivox.report.audit_queries import covers_same_groups
 from parivox.report.disagreements import disagreements
+from parivox.report.findings import groups_of_higher_eer
 from parivox.report.sheets.paper import latex, markdown
 
 POINT = "threshold=1.8"
@@ -167,6 +168,50 @@ def test_the_terminal_names_the_groups_left_out(unfair, printed):
 def test_systems_are_ranked_on_the_same_groups(unfair):
     _, between = disagreements(unfair)
     assert between == []  # over the same two groups, A and B are alike
+
+
+def test_sentences_on_disagreements_are_of_the_groups_of_the_measures(unfair):
+    within, _ = disagreements(unfair)
+    assert within
+    for scope, sentences in within.items():
+        joint = unfair.meta.subset(**scope.filters, measure="fdr", gated=True, zero="none").rows()
+        n_groups = {row["groups"] for row in joint}
+        assert n_groups == {2}
+        first, *others = sentences
+        assert first == (
+            "Only groups with enough data (not under-represented) for FNR and FPR in all systems "
+            "are compared: a, b."
+        )
+        assert others
+        assert not [words for words in others if re.search(r"\bc (has|is)\b", words)]
+        on_rates = [words for words in others if "highest" in words or "varies" in words]
+        assert all("of these 2 groups" in words for words in on_rates)
+
+
+def test_a_group_of_higher_eer_is_one_that_differs_from_the_mean_after_adjustment(unfair):
+    for system in "AB":
+        filters = {"system": system, "grouping": "accent", "allocation": "both"}
+        ratios = unfair.bias.subset(
+            **filters, metric="eer", measure="ratio", reference="macro", zero="none"
+        ).rows()
+        expected = {
+            row["group"]
+            for row in ratios
+            if row["definition"] == "linear" and row["value"] > 1 and row["p_holm"] <= 0.05
+        }
+        assert groups_of_higher_eer(unfair, filters) == expected
+        assert bool(expected) == (system == "A")
+
+
+def test_a_report_explains_a_kind_of_disagreement_once(unfair):
+    within, _ = disagreements(unfair)
+    text = " ".join(words for sentences in within.values() for words in sentences)
+    for kind, explanation in (
+        ("Differences and ratios disagree", "Small rates have small differences"),
+        ("Base metrics disagree", "EER measures how well"),
+    ):
+        assert text.count(kind) > 1
+        assert text.count(explanation) == 1
 
 
 def test_audits_that_do_not_name_the_groups_left_out_are_compared_on_all(unfair, tmp_path):

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import chain, combinations
 from typing import TYPE_CHECKING
 
 from parivox.core.measures import BOTH, MEASURES
 from parivox.report.audit_queries import (
     BONA_FIDE_ERRORS,
+    POOLED,
     Scope,
     covers_same_groups,
     first_point_name,
     groups_left_out,
+    has_several_systems,
     left_out_groups_text,
     rates_by_group,
     scopes,
+    scopes_by_grouping,
     small_groups,
     system_label,
     verdicts_by_metric,
     without_groups_text,
 )
 from parivox.report.catalogue import full_sentence, sentence_text
+from parivox.report.findings import groups_of_higher_eer
 from parivox.report.sheets.sheet import UNDEFINED
-from parivox.report.words import p_value, percent, short_number
+from parivox.report.words import p_value, percent, short_number, shortened_names
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -39,7 +43,9 @@ _CHANCE = 0.05
 _NEAR_CHANCE = (0.01, 0.2)
 """Values of p on either side of chance that are not far apart."""
 _OPPOSITE_TAU = -0.3
-"""Rank correlation below which two orders are called nearly opposite."""
+"""Rank correlation below which two orders are called largely opposite."""
+_MAX_COMPARED_GROUPS = 12
+"""Groups that are named where others are left out."""
 _MEASURE_EXPLANATIONS = {
     "fdr": sentence_text("fdr_depends_on_larger_rate"),
     "ir": sentence_text("ir_depends_on_small_rate"),
@@ -53,7 +59,10 @@ def disagreements(audit: Audit) -> tuple[dict[Scope, list[str]], list[str]]:
     joint: dict[Scope, Joint] = {}
     same_group_scopes: set[Scope] = set()
     alpha = audit.record["options"]["alpha"][0]
-    for scope in scopes(audit):
+    stated: set[str] = set()
+    # in the order of a report, so that the first of several alike sentences is explained
+    scopes_in_order = chain.from_iterable(scopes_by_grouping(list(scopes(audit))))
+    for scope in scopes_in_order:
         point = first_point_name(audit, scope.filters)
         if point is None:
             continue
@@ -65,18 +74,41 @@ def disagreements(audit: Audit) -> tuple[dict[Scope, list[str]], list[str]]:
             measure: {row["gated"]: row for row in rows.subset(measure=measure).rows()}
             for measure in _JOINT_MEASURES
         }
-        rates = judged_rates(
-            rates_by_group(audit, scope.filters), point, small_groups(audit, point_filters)
-        )
+        all_rates = rates_by_group(audit, scope.filters)
+        # one rule for all sentences: the groups that measures of both error types are computed on
+        small = {
+            *groups_left_out(rows.subset(gated=True).rows()),
+            *(
+                group
+                for metric in BONA_FIDE_ERRORS
+                for group in small_groups(audit, point_filters, metric)
+            ),
+        }
+        rates = judged_rates(all_rates, point, small)
+        is_some_left_out = len(rates) < len(all_rates.keys() - {POOLED})
+        among = f"of these {len(rates)} groups, " if is_some_left_out else ""
         verdicts = verdicts_by_metric(audit, point_filters)
-        sentences_of_scope[scope] = [
-            *opposite_errors(rates, verdicts),
-            *differences_and_ratios(rates),
-            *_group_eer_disagreements(audit, scope, rates, verdicts),
+        sentences = [
+            *opposite_errors(rates, verdicts, among, stated),
+            *differences_and_ratios(rates, among, stated),
+            *_group_eer_disagreements(audit, scope, rates, verdicts, among, stated),
             *measures_and_chance(joint[scope]),
             *effect_of_small_groups(joint[scope]),
         ]
+        if sentences and is_some_left_out and rates:
+            sentences.insert(0, _compared_groups_text(audit, point_filters, [*rates]))
+        sentences_of_scope[scope] = sentences
     return sentences_of_scope, list(system_ranking_disagreements(joint, same_group_scopes))
+
+
+def _compared_groups_text(audit: Audit, point_filters: Row, groups: Sequence[str]) -> str:
+    """Return which groups are compared where some are left out, and why these."""
+    is_of_all_systems = has_several_systems(audit) and covers_same_groups(audit, point_filters)
+    return full_sentence(
+        "groups_of_disagreements",
+        groups=", ".join(shortened_names(groups, most=_MAX_COMPARED_GROUPS)),
+        in_systems=" in all systems" if is_of_all_systems else "",
+    )
 
 
 def judged_rates(rates: Rates, point: str, small: Collection[str]) -> dict[str, dict[str, float]]:
@@ -84,13 +116,28 @@ def judged_rates(rates: Rates, point: str, small: Collection[str]) -> dict[str, 
     return {
         group: {metric: float(rate_of[metric, point]["value"]) for metric in BONA_FIDE_ERRORS}
         for group, rate_of in rates.items()
-        if group != "pooled"
+        if group != POOLED
         and group not in small
         and all(rate_of[metric, point]["value"] is not None for metric in BONA_FIDE_ERRORS)
     }
 
 
-def opposite_errors(rates: Mapping[str, Mapping[str, float]], verdicts: Verdicts) -> Iterator[str]:
+def _with_explanation(sentence: str, explanation: str, stated: set[str] | None) -> str:
+    """Return a sentence with its explanation, unless that is among those `stated` already."""
+    if stated is None:
+        return f"{sentence} {explanation}"
+    if explanation in stated:
+        return sentence
+    stated.add(explanation)
+    return f"{sentence} {explanation}"
+
+
+def opposite_errors(
+    rates: Mapping[str, Mapping[str, float]],
+    verdicts: Verdicts,
+    among: str = "",
+    stated: set[str] | None = None,
+) -> Iterator[str]:
     """Yield whether groups with more false rejects are those with fewer false accepts."""
     if len(rates) < 2:
         return
@@ -105,11 +152,15 @@ def opposite_errors(rates: Mapping[str, Mapping[str, float]], verdicts: Verdicts
         _most_errors_text(metric, worst[metric], verdicts) for metric in BONA_FIDE_ERRORS
     )
     if rank < _OPPOSITE_TAU and len(rates) > 2:
-        yield full_sentence(
-            "error_types_rank_oppositely", groups=descriptions, tau=rank, n_groups=len(rates)
+        sentence = full_sentence(
+            "error_types_rank_oppositely",
+            groups=f"{among}{descriptions}",
+            tau=rank,
+            n_groups=len(rates),
         )
+        yield _with_explanation(sentence, full_sentence("scores_of_groups_shifted"), stated)
     elif worst["fnr"] != worst["fpr"]:
-        yield full_sentence("error_types_affect_different_groups", groups=descriptions)
+        yield full_sentence("error_types_affect_different_groups", groups=f"{among}{descriptions}")
 
 
 def _most_errors_text(metric: str, group: str, verdicts: Verdicts) -> str:
@@ -133,7 +184,9 @@ def _kendall(first: Sequence[float], second: Sequence[float]) -> float:
     return (n_concordant - n_discordant) / len(pairs)
 
 
-def differences_and_ratios(rates: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
+def differences_and_ratios(
+    rates: Mapping[str, Mapping[str, float]], among: str = "", stated: set[str] | None = None
+) -> Iterator[str]:
     """Yield whether one error differs more in percentage points, the other more in ratio."""
     if len(rates) < 2:
         return
@@ -155,17 +208,24 @@ def differences_and_ratios(rates: Mapping[str, Mapping[str, float]]) -> Iterator
             rates_text = f"{percent(low[metric])} to {percent(high[metric])}"
             points = f"{100 * difference[metric]:.2g} points"
             range_of[metric] = f"{rates_text}, {points} or {short_number(ratio[metric])} times"
-        yield full_sentence(
+        sentence = full_sentence(
             "differences_and_ratios_disagree",
+            among=among,
             metric_of_differences=by_difference.upper(),
             differences=range_of[by_difference],
             metric_of_ratios=by_ratio.upper(),
             ratios=range_of[by_ratio],
         )
+        yield _with_explanation(sentence, full_sentence("measures_of_differences"), stated)
 
 
 def _group_eer_disagreements(
-    audit: Audit, scope: Scope, rates: Mapping[str, Mapping[str, float]], verdicts: Verdicts
+    audit: Audit,
+    scope: Scope,
+    rates: Mapping[str, Mapping[str, float]],
+    verdicts: Verdicts,
+    among: str,
+    stated: set[str],
 ) -> Iterator[str]:
     """Yield whether the group with the highest EER is not the one with the most errors."""
     rows = audit.groups.subset(**scope.filters, metric="eer").rows()
@@ -189,12 +249,17 @@ def _group_eer_disagreements(
         if group != hardest
     ]
     if descriptions:
-        yield full_sentence(
+        values = {"group": hardest, "eer": percent(eer[hardest])}
+        if hardest in groups_of_higher_eer(audit, scope.filters):
+            highest_eer = sentence_text("highest_eer", **values)
+        else:
+            highest_eer = sentence_text("highest_eer_perhaps_by_chance", **values)
+        sentence = full_sentence(
             "base_metrics_disagree",
-            group=hardest,
-            eer=percent(eer[hardest]),
+            highest_eer=f"{among}{highest_eer}",
             highest_rates=" and ".join(descriptions),
         )
+        yield _with_explanation(sentence, full_sentence("eer_and_common_threshold"), stated)
 
 
 def measures_and_chance(joint: Joint) -> Iterator[str]:

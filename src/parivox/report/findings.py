@@ -109,6 +109,7 @@ EXPLORATORY_SENTENCE = (
     "audits of one system reported at least one difference"
 )
 """How often explored findings are wrong: docs/coverage.md#confirmatory-and-exploratory-findings."""
+_PAIR_SIZE = 2
 _MAX_DIFFERING_GROUPS = 6
 """Differing groups whose figures are shown."""
 _SAME_KIND_RELATIONS = {"tells", "told", "alike"}
@@ -793,19 +794,8 @@ def group_eer_lines(audit: Audit, scope_filters: Row) -> Iterator[EerLine]:
 
     It shows how hard a group is, whatever one threshold for all groups does to it.
     """
-    options = audit.record["options"]
-    filters = {**scope_filters, "within": "", "metric": "eer", "definition": options["eer"][0]}
-    rows = [row for row in audit.groups.subset(**filters).rows() if row["group"] != "pooled"]
-    rows_with_interval = [row for row in rows if row["high"] is not None]
-    rows_with_interval.sort(key=lambda row: -row["value"])
-    is_pair = len(rows) == 2
-    ratios: dict[str, dict[str, Row]] = {}
-    for row in audit.bias.subset(**filters, measure="ratio", zero="none").rows():
-        if row["high"] is not None:
-            ratios.setdefault(row["reference"], {})[row["group"]] = row
-    # two groups are best compared with each other, several with their mean
-    reference_order = ("geomean" if is_pair else "macro", *_REFERENCE_NAMES)
-    reference = next((name for name in reference_order if name in ratios), None)
+    compared = _compared_eers(audit, scope_filters)
+    rows, rows_with_interval, reference = compared.rows, compared.with_interval, compared.reference
     if len(rows_with_interval) < 2 or reference is None:
         unclear = [row["group"] for row in rows if row["high"] is None or not row["value"]]
         if rows_with_interval and unclear:
@@ -814,13 +804,64 @@ def group_eer_lines(audit: Audit, scope_filters: Row) -> Iterator[EerLine]:
                 names += " and others"
             yield EerLine("inconclusive", sentence_text("no_eer_interval", groups=names))
         return
-    level = 1 - options["confidence"]
-    if is_pair and reference == "geomean":
-        yield from _pair_eer_lines(rows_with_interval, ratios[reference], level)
+    level = 1 - audit.record["options"]["confidence"]
+    if compared.is_pair:
+        yield from _pair_eer_lines(rows_with_interval, compared.ratio_of_group, level)
     else:
         yield from _several_eer_lines(
-            len(rows), rows_with_interval, ratios[reference], _REFERENCE_NAMES[reference], level
+            len(rows),
+            rows_with_interval,
+            compared.ratio_of_group,
+            _REFERENCE_NAMES[reference],
+            level,
         )
+
+
+def groups_of_higher_eer(audit: Audit, scope_filters: Row) -> set[str]:
+    """Return the groups whose EER is shown to be higher than their reference."""
+    compared = _compared_eers(audit, scope_filters)
+    level = 1 - audit.record["options"]["confidence"]
+    # two groups are one comparison, so their p is not adjusted
+    p_column = "p" if compared.is_pair else "p_holm"
+    return {
+        group
+        for group, row in compared.ratio_of_group.items()
+        if row["value"] > 1 and row[p_column] <= level
+    }
+
+
+class _ComparedEers(NamedTuple):
+    """EERs of groups at thresholds of their own, and their ratios to a reference."""
+
+    rows: list[Row]
+    with_interval: list[Row]
+    """The rows with an interval, the highest EER first."""
+    reference: str | None
+    """What groups are compared with; None if no ratio has an interval."""
+    ratio_of_group: Mapping[str, Row]
+
+    @property
+    def is_pair(self) -> bool:
+        """Whether two groups are compared with each other."""
+        return len(self.rows) == _PAIR_SIZE and self.reference == "geomean"
+
+
+def _compared_eers(audit: Audit, scope_filters: Row) -> _ComparedEers:
+    options = audit.record["options"]
+    filters = {**scope_filters, "within": "", "metric": "eer", "definition": options["eer"][0]}
+    rows = [row for row in audit.groups.subset(**filters).rows() if row["group"] != "pooled"]
+    rows_with_interval = [row for row in rows if row["high"] is not None]
+    rows_with_interval.sort(key=lambda row: -row["value"])
+    ratios: dict[str, dict[str, Row]] = {}
+    for row in audit.bias.subset(**filters, measure="ratio", zero="none").rows():
+        if row["high"] is not None:
+            ratios.setdefault(row["reference"], {})[row["group"]] = row
+    # two groups are best compared with each other, several with their mean
+    first_reference = "geomean" if len(rows) == _PAIR_SIZE else "macro"
+    reference_order = (first_reference, *_REFERENCE_NAMES)
+    reference = next((name for name in reference_order if name in ratios), None)
+    ratio_of_group = ratios[reference] if reference else {}
+    return _ComparedEers(rows, rows_with_interval, reference, ratio_of_group)
 
 
 def _pair_eer_lines(

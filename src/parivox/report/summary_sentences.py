@@ -66,17 +66,24 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
     "garbe_depends_on_spread": SentenceTemplate(
         "GARBE depends on the spread of rates over all groups, relative to the mean rate"
     ),
+    "groups_of_disagreements": SentenceTemplate(
+        "Only groups with enough data (not under-represented) for FNR and FPR{in_systems} are "
+        "compared: {groups}",
+        {"groups": "f, m", "in_systems": " in all systems"},
+    ),
     "error_types_rank_oppositely": SentenceTemplate(
-        "The two error types rank the groups in nearly opposite order: {groups} (Kendall's tau "
-        "{tau:.2f} over {n_groups} groups; -1 means the opposite order, 1 the same order). A "
-        "common threshold has this effect if the scores of groups are shifted: groups with lower "
-        "scores have more false rejects and fewer false accepts. A single number for both error "
-        "types hides this effect",
+        "The two error types rank the groups in largely opposite order: {groups} (Kendall's tau "
+        "{tau:.2f} over {n_groups} groups; -1 means the opposite order, 1 the same order)",
         {
             "groups": "f has the highest false reject rate, m the highest false accept rate",
             "tau": -0.9,
             "n_groups": 4,
         },
+    ),
+    "scores_of_groups_shifted": SentenceTemplate(
+        "A common threshold has this effect if the scores of groups are shifted: groups with lower "
+        "scores have more false rejects and fewer false accepts. A single number for both error "
+        "types hides this effect"
     ),
     "error_types_affect_different_groups": SentenceTemplate(
         "The two error types affect different groups: {groups}. A single number for both error "
@@ -87,24 +94,39 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
         "{group} (which may be due to chance)", {"group": "f has the highest false reject rate"}
     ),
     "differences_and_ratios_disagree": SentenceTemplate(
-        "Differences and ratios disagree: in percentage points, {metric_of_differences} varies "
-        "more ({differences}); in ratios, {metric_of_ratios} varies more ({ratios}). Small rates "
-        "have small differences, but can have large ratios. Measures based on differences (FDR) "
-        "are therefore dominated by the larger of FNR and FPR, whereas measures based on ratios "
-        "(IR, GARBE) depend equally on both",
+        "Differences and ratios disagree: {among}in percentage points, {metric_of_differences} "
+        "varies more ({differences}); in ratios, {metric_of_ratios} varies more ({ratios})",
         {
+            "among": "",
             "metric_of_differences": "FNR",
             "differences": "2.0 % to 5.0 %",
             "metric_of_ratios": "FPR",
             "ratios": "0.5 % to 2.0 %",
         },
     ),
+    "measures_of_differences": SentenceTemplate(
+        "Small rates have small differences, but can have large ratios. Measures based on "
+        "differences (FDR) are therefore dominated by the larger of FNR and FPR, whereas measures "
+        "based on ratios (IR, GARBE) depend equally on both"
+    ),
     "base_metrics_disagree": SentenceTemplate(
-        "Base metrics disagree: {group} has the highest EER ({eer}), at its group-specific "
-        "threshold; at the common threshold {highest_rates}. EER measures how well the scores of "
-        "a group separate target from nontarget trials; the rates show the effect of the common "
-        "threshold",
-        {"group": "f", "eer": "2.10 %", "highest_rates": "m has the highest FNR"},
+        "Base metrics disagree: {highest_eer}, at its group-specific threshold; at the common "
+        "threshold {highest_rates}",
+        {
+            "highest_eer": "f has the highest EER (2.10 %)",
+            "highest_rates": "m has the highest FNR",
+        },
+    ),
+    "eer_and_common_threshold": SentenceTemplate(
+        "EER measures how well the scores of a group separate target from nontarget trials; the "
+        "rates show the effect of the common threshold"
+    ),
+    "highest_eer": SentenceTemplate(
+        "{group} has the highest EER ({eer})", {"group": "f", "eer": "2.10 %"}
+    ),
+    "highest_eer_perhaps_by_chance": SentenceTemplate(
+        "{group} has the highest EER ({eer}, which may be due to chance)",
+        {"group": "f", "eer": "2.10 %"},
     ),
     "p_values_close_to_limit": SentenceTemplate(
         "The p-values lie close to 0.05 on either side and are similar evidence"

@@ -150,6 +150,21 @@ def test_opposite_orders_of_the_two_errors_are_told_with_their_correlation(disag
     assert not list(disagreeing.opposite_errors(alike, {}))
 
 
+def test_the_highest_eer_may_be_due_to_chance_unless_it_is_shown_to_be_higher(
+    audited, disagreeing, monkeypatch
+):
+    audit = audited(by=["gender"], operating_points=["fpr=0.05"])
+    ratios = audit.bias.subset(metric="eer", measure="ratio", reference="geomean").rows()
+    (harder,) = (row for row in ratios if row["value"] > 1)
+    assert harder["p"] > 0.05
+    sentence = f"{harder['group']} has the highest EER (7.04 %"
+    (sentences,) = disagreeing.disagreements(audit)[0].values()
+    assert f"{sentence}, which may be due to chance), at its" in " ".join(sentences)
+    monkeypatch.setattr(disagreeing, "groups_of_higher_eer", lambda *_: {harder["group"]})
+    (sentences,) = disagreeing.disagreements(audit)[0].values()
+    assert f"{sentence}), at its" in " ".join(sentences)
+
+
 def test_differences_and_ratios_are_told_apart(disagreeing):
     rates = _rates(a=(0.1, 0.001), b=(0.2, 0.02))
     (sentence,) = disagreeing.differences_and_ratios(rates)
