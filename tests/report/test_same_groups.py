@@ -11,8 +11,10 @@ import pytest
 import parivox as pv
 from parivox.report import charts
 from parivox.report.audit_queries import covers_same_groups
+from parivox.report.caveats import caveats
 from parivox.report.disagreements import disagreements
 from parivox.report.findings import groups_of_higher_eer
+from parivox.report.html.method import harms
 from parivox.report.sheets.paper import latex, markdown
 
 POINT = "threshold=1.8"
@@ -201,6 +203,25 @@ def test_a_group_of_higher_eer_is_one_that_differs_from_the_mean_after_adjustmen
         }
         assert groups_of_higher_eer(unfair, filters) == expected
         assert bool(expected) == (system == "A")
+
+
+def test_a_group_that_is_small_in_one_system_is_counted_with_that_system(unfair, speakers):
+    (caveat,) = (each for each in caveats(unfair) if each.code == "groups_under_represented")
+    words = "1 of 3 groups is under-represented in at least one system (too few speakers, errors"
+    assert caveat.short.startswith(words)
+    assert caveat.sentence.startswith(words)
+    assert "Under-represented for FPR: c (0 effective errors with A)." in caveat.sentence
+    reordered = _audit({"B": _scores(0.0), "A": _scores(-4.0)}, speakers)
+    for audit in (unfair, reordered):
+        of_harm = {harm.name: " ".join(harm.sentences) for harm in harms(audit, None)}
+        assert (
+            f"Under-represented groups by accent at {POINT} in at least one system (fewer than 10 "
+            "speakers, 5 effective errors or 45 pairs of speakers): c."
+        ) in of_harm["Representation"]
+    alike = _audit({"A": _scores(-4.0), "B": _scores(-4.0)}, speakers)
+    (caveat,) = (each for each in caveats(alike) if each.code == "groups_under_represented")
+    assert "at least one system" not in caveat.short
+    assert "c (0 effective errors)." in caveat.sentence
 
 
 def test_a_report_explains_a_kind_of_disagreement_once(unfair):

@@ -235,10 +235,16 @@ class Shortfall(NamedTuple):
 
     fact: Fact
     metric: str = ""
+    system: str = ""
+    """The system whose number it is, if it is not that of every system."""
 
     @property
     def words(self) -> str:
         """The number that is too small, and of what."""
+        return f"{self._number_text} with {self.system}" if self.system else self._number_text
+
+    @property
+    def _number_text(self) -> str:
         if self.fact.code == "errors_below_minimum" and self.metric in ERROR_TYPES:
             values = {**self.fact.values, "metric": self.metric}
             return fact_text(Fact(self.fact.code, values))

@@ -312,6 +312,7 @@ def under_represented_groups(audit: Audit) -> Iterator[Caveat]:
         values = {
             "small_groups": {metric: len(by_group) for metric, by_group in shortfalls.items()},
             "differ_by_metric": any(groups != groups_of_errors[0] for groups in groups_of_errors),
+            "differ_by_system": _small_groups_differ(audit, scopes_of_grouping, point),
             "groups": n_groups,
             "kind": kind,
             "operating_point": point,
@@ -323,16 +324,41 @@ def under_represented_groups(audit: Audit) -> Iterator[Caveat]:
         yield Caveat("groups_under_represented", values)
 
 
+def _small_groups_differ(audit: Audit, same_grouping: Sequence[Scope], point: object) -> bool:
+    """Return whether systems differ in which groups are small for some error type."""
+    return any(
+        len(
+            {
+                frozenset(small_groups(audit, {**scope.filters, "operating_point": point}, metric))
+                for scope in same_grouping
+            }
+        )
+        > 1
+        for metric in error_types(audit)
+    )
+
+
 def _smallest_shortfalls(audit: Audit, same_grouping: Sequence[Scope], point: object) -> Shortfalls:
-    """Return what small groups have too little of; of several systems, the smallest number."""
+    """Return what small groups have too little of; of several systems, the smallest number.
+
+    The system is named where the number is not that of every system.
+    """
     shortfalls: Shortfalls = {}
     for metric in error_types(audit):
+        of_systems: dict[str, list[Shortfall]] = {}
         for scope in same_grouping:
             at_point = {**scope.filters, "operating_point": point}
+            label = system_label(scope.system, scope.list)
             for group, missed in small_groups(audit, at_point, metric).items():
-                by_group = shortfalls.setdefault(metric, {})
-                smallest = by_group.get(group, missed)
-                by_group[group] = missed if missed.number <= smallest.number else smallest
+                of_systems.setdefault(group, []).append(missed._replace(system=label))
+        for group, missed_by_system in of_systems.items():
+            smallest = min(missed_by_system, key=lambda missed: missed.number)
+            is_of_every_system = len(missed_by_system) == len(same_grouping) and (
+                len({missed._replace(system="").words for missed in missed_by_system}) == 1
+            )
+            if is_of_every_system:
+                smallest = smallest._replace(system="")
+            shortfalls.setdefault(metric, {})[group] = smallest
     return shortfalls
 
 

@@ -205,7 +205,8 @@ def _number_of_groups(values: Values) -> str:
 def _under_represented_share(values: Values) -> str:
     (first_metric, n_small), *other_counts = values["small_groups"].items()
     share = _share_of_groups(n_small, values["groups"], values["kind"])
-    words = f"{share} under-represented (too few speakers, errors or pairs)"
+    in_systems = " in at least one system" if values["differ_by_system"] else ""
+    words = f"{share} under-represented{in_systems} (too few speakers, errors or pairs)"
     if values["differ_by_metric"]:
         words += f" for {first_metric.upper()}"
         words += "".join(f", and {n} for {metric.upper()}" for metric, n in other_counts)
@@ -626,6 +627,7 @@ LIMITATIONS: dict[str, LimitationTemplate] = {
         {
             "small_groups": {"fnr": 3, "fpr": 2},
             "differ_by_metric": True,
+            "differ_by_system": False,
             "groups": 9,
             "kind": "",
             "operating_point": "fpr=0.01",

@@ -282,11 +282,12 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         },
     ),
     "under_represented_groups": SentenceTemplate(
-        "Under-represented groups by {grouping} at {point} ({minimums}): {groups}. No interval "
-        "accounts for people who are missing from the data",
+        "Under-represented groups by {grouping} at {point}{in_systems} ({minimums}): {groups}. No "
+        "interval accounts for people who are missing from the data",
         {
             "grouping": "gender",
             "point": "fpr=0.01",
+            "in_systems": "",
             "minimums": "fewer than 10 speakers",
             "groups": "f, m",
         },

@@ -278,13 +278,21 @@ def _representation(audit: Audit) -> Iterator[str]:
                 largest_size=count_text(sizes[largest]),
             )
         point = first_point_name(audit, scope.filters)
-        small = sorted(small_groups(audit, {**scope.filters, "operating_point": point}))
+        # a group may have too few errors of one system only
+        small_by_system = [
+            {*small_groups(audit, {**each.filters, "operating_point": point})}
+            for each in scopes(audit)
+            if (each.list, each.grouping, each.allocation) == (scope.list, scope.grouping, "both")
+        ]
+        small = sorted(set.union(*small_by_system))
         if small:
+            differ = any(groups != small_by_system[0] for groups in small_by_system)
             minimums = findings.minimums_text(audit)
             yield full_sentence(
                 "under_represented_groups",
                 grouping=scope.grouping,
                 point=point,
+                in_systems=" in at least one system" if differ else "",
                 minimums=minimums,
                 groups=", ".join(shortened_names(small, most=12)),
             )
