@@ -325,14 +325,20 @@ def _smallest_groups(audit_overview: Overview) -> Iterator[Phrase]:
     smallest_groups = groups[:_MAX_SMALLEST_GROUPS] if len(groups) > PAIR_SIZE else groups[:1]
     sizes = [count_of(group.speakers, "speaker") for group in smallest_groups]
     is_one_size = len(sizes) > 1 and len(set(sizes)) == 1
+    further_groups = groups[len(smallest_groups) :] if len(groups) > PAIR_SIZE else []
+    n_more = sum(group.speakers == smallest_groups[-1].speakers for group in further_groups)
+    more_text = f" and {n_more} more" if n_more else ""
     for i, group in enumerate(smallest_groups):
         start = ". Smallest of these groups: " if len(groups) > 1 else ". Group: "
-        yield Phrase(" and " if i else start)
+        joint = ", " if n_more else " and "
+        yield Phrase(joint if i else start)
         yield Phrase(group.name, REFERENCE_GROUP)
         if not is_one_size:
             yield Phrase(f" ({sizes[i]})")
     if is_one_size:
-        yield Phrase(f" ({sizes[0]} each)")
+        yield Phrase(f"{more_text} ({sizes[0]} each)")
+    elif n_more:
+        yield Phrase(f"{more_text} of this size")
 
 
 def _weaknesses(all_caveats: Sequence[Caveat]) -> list[str]:
