@@ -216,8 +216,9 @@ def verdicts_by_metric(audit: Audit, filters: Row) -> dict[str, dict[str, Row]]:
 
 
 def heading_with_status(audit: Audit, heading: str, filters: Row, point: str | None = None) -> str:
-    """Return a heading with whether verdicts at that point are confirmatory or exploratory.
+    """Return a heading with whether verdicts at that point may be confirmatory, or are exploratory.
 
+    No audit shows that the conditions hold which `findings.confidence_statement` names.
     It is unchanged where there are no verdicts, and for audits of older versions, which do not
     record this.
     """
@@ -227,7 +228,9 @@ def heading_with_status(audit: Audit, heading: str, filters: Row, point: str | N
     confirmatory_rows = audit.verdicts.subset(
         **{**filters, "operating_point": point}, confirmatory=True
     )
-    return f"{heading}, {'confirmatory' if len(confirmatory_rows) else 'exploratory'}"
+    if len(confirmatory_rows):
+        return f"{heading}, {sentence_text('confirmatory_on_conditions')}"
+    return f"{heading}, exploratory"
 
 
 class Shortfall(NamedTuple):

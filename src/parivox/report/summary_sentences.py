@@ -18,6 +18,7 @@ def _other_groups_inconclusive(values: Mapping[str, Any]) -> str:
 
 SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
     # audit_queries
+    "confirmatory_on_conditions": SentenceTemplate("confirmatory if its conditions hold"),
     "measures_without_spoof_accepts": SentenceTemplate(
         "These measures do not include spoof accepts"
     ),
@@ -573,7 +574,7 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     # selection
     "verdicts_exploratory": SentenceTemplate(
-        "These verdicts are exploratory. Only verdicts by {primary} are confirmatory",
+        "These verdicts are exploratory. Only verdicts by {primary} may be confirmatory",
         {"primary": "gender at fpr=0.01"},
     ),
     # sheets workbook
