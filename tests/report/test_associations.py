@@ -1,9 +1,13 @@
 """What is said of attributes that are associated, from what an audit records of them."""
 
+import numpy as np
 import pytest
 
+import parivox as pv
 from parivox.auditing.old_sentences import shares_of_sentence
-from parivox.report.associations import association, association_text
+from parivox.report.associations import association, association_text, differences_recur
+from parivox.report.audit_queries import scopes
+from parivox.report.findings import associations
 
 ROW = {
     "attribute": "gender",
@@ -51,6 +55,60 @@ def test_an_association_is_stated_with_its_shares_and_statistics():
 )
 def test_every_relation_has_a_sentence(change, words):
     assert association_text(association(ROW | change)).startswith(words)
+
+
+def test_a_difference_that_recurs_within_a_value_is_not_said_to_be_entirely_due_to_it():
+    sentence = association_text(association(ROW, recurs=True))
+    assert sentence.endswith("so part of a difference by gender may be due to band")
+
+
+def _accents(shift_of_group):
+    """Scores of men and women of two regions; nontarget scores are moved by group."""
+    rng = np.random.default_rng(5)
+    sizes = {"f+north": 30, "f+south": 12, "m+north": 12, "m+south": 30}
+    people = {"id": [], "gender": [], "region": []}
+    rows = []
+    for group, size in sizes.items():
+        ids = [f"{group}{i}" for i in range(size)]
+        gender, _, region = group.partition("+")
+        people["id"] += ids
+        people["gender"] += [gender] * size
+        people["region"] += [region] * size
+        shift = shift_of_group.get(group, shift_of_group.get(gender, 0.0))
+        for i, name in enumerate(ids):
+            rows += [(f"{name}/1", f"{name}/{k}", rng.normal(3), 1) for k in range(2, 8)]
+            rows += [
+                (f"{name}/1", f"{ids[(i + step) % size]}/2", rng.normal() + shift, 0)
+                for step in range(1, size // 2)
+            ]
+    columns = zip(*rows, strict=True)
+    return dict(zip(("enrol", "test", "score", "label"), map(list, columns), strict=True)), people
+
+
+@pytest.mark.parametrize(
+    ("shift_of_group", "by", "recurs"),
+    [
+        # women are worse off in both regions
+        ({"f": 1.0}, ["gender", "gender+region"], True),
+        ({"f": 1.0}, ["gender", "region+gender"], True),
+        # only because most of them are of one region
+        ({"f+north": 1.0, "m+north": 1.0}, ["gender", "gender+region"], False),
+        # unknown, as groups by both attributes were not audited
+        ({"f": 1.0}, ["gender", "region"], False),
+    ],
+)
+def test_a_difference_recurs_if_a_group_is_worse_among_speakers_with_one_value(
+    shift_of_group, by, recurs
+):
+    trials, people = _accents(shift_of_group)
+    audit = pv.audit(trials, people, by=by, operating_points="threshold=2", replicates=100)
+    verdicts = audit.verdicts.subset(grouping="gender", metric="fpr", group="f").rows()
+    assert [row["verdict"] for row in verdicts] == ["worse"]
+    by_gender, *_ = scopes(audit)
+    assert differences_recur(audit, by_gender.filters, "region") == recurs
+    (caveat,) = associations(audit, by_gender.filters)
+    assert caveat.sentence.startswith("Gender and region are associated")
+    assert ("partly or entirely" in caveat.sentence) != recurs
 
 
 def test_a_share_of_all_but_few_is_not_told():

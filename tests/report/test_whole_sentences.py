@@ -21,6 +21,7 @@ COLLECTIONS = (ast.Dict, ast.List, ast.Set, ast.Tuple)
 MARKUP = {"report/charts/draw.py"}
 """Files that deal with SVG and PDF alone."""
 TAKE_NAMES_APART = {
+    "report/associations.py": {"_recurs"},
     "report/catalogue.py": {"_plain_words"},
     "report/charts/__init__.py": {"_unique_slug"},
     "report/charts/chart_functions.py": {"Charts.__repr__"},

@@ -41,7 +41,7 @@ from parivox.data.trial_checks import (
 )
 from parivox.data.value_warnings import RANGE_OF_NUMBERS, WARNING_SOURCE
 from parivox.facts import Fact, facts_of_row
-from parivox.report.associations import association, association_text
+from parivox.report.associations import association, association_text, differences_recur
 from parivox.report.audit_queries import (
     ERROR_TYPES,
     SPOOF_EERS,
@@ -766,7 +766,8 @@ def associations(audit: Audit, filters: Row) -> Iterator[Caveat]:
         )
         # where names are shown as labels, options still take the names
         option = "" if is_examined else row.get("as_given", other_attribute)
-        yield association(row, option)
+        recurs = is_single_attribute and differences_recur(audit, filters, other_attribute)
+        yield association(row, option, recurs=recurs)
 
 
 # ---- groups

@@ -251,10 +251,13 @@ def _association_statistics(values: Values) -> str:
 
 
 def _association(values: Values) -> str:
+    attribute, other = values["attribute"], values["other"]
+    consequence = f"a difference by {attribute} may be partly or entirely due to {other}"
+    if values.get("recurs"):
+        consequence = f"part of a difference by {attribute} may be due to {other}"
     return (
         f"{_association_strength(values)}{_shares_text(values)} "
-        f"({_association_statistics(values)}), so a difference by {values['attribute']} may be "
-        f"partly or entirely due to {values['other']}"
+        f"({_association_statistics(values)}), so {consequence}"
     )
 
 
