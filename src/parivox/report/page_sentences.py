@@ -222,8 +222,8 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         "Trials were graded by difficulty: see the groups by grade"
     ),
     "not_graded_by_difficulty": SentenceTemplate(
-        "Trials were not graded by difficulty (--by grade, or parivox trials grade): rates are "
-        "not comparable between groups whose trials differ in difficulty"
+        "Rates are not shown by grade of difficulty (--by grade, or parivox trials grade): rates "
+        "are not comparable between groups whose trials differ in difficulty"
     ),
     # html layout
     "threshold_at_most": SentenceTemplate(

@@ -333,6 +333,15 @@ def test_what_the_terminal_says_of_people_attempts_and_weights_is_in_the_page(au
         assert words in text
 
 
+def test_a_list_of_graded_trials_is_not_said_to_be_ungraded(small, html, read):
+    """The check of the list grades trials by attributes, whether or not groups are by grade."""
+    text = read(html).text
+    assert any(check["id"] == "G4" for check in small.record["list_checks"]["model"])
+    assert "trials of grade" in text
+    assert "not graded" not in text
+    assert "Rates are not shown by grade of difficulty (--by grade, or" in text
+
+
 def test_systems_stand_side_by_side_once_for_each_allocation(material, without_figures, read):
     trials, speakers = material
     options = {"by": "gender", "allocate": ["enrol", "both"], "operating_points": ["fpr=0.05"]}
