@@ -333,6 +333,36 @@ def test_what_the_terminal_says_of_people_attempts_and_weights_is_in_the_page(au
         assert words in text
 
 
+def test_only_hmacs_of_a_report_depend_on_the_key_of_its_folder(material, read, tmp_path):
+    for name, table in zip(("scores.csv", "speakers.csv"), material, strict=True):
+        lines = [
+            ",".join(table),
+            *(",".join(map(str, row)) for row in zip(*table.values(), strict=True)),
+        ]
+        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    options = {"by": "gender", "operating_points": ["fpr=0.05"], "intervals": False}
+    pages = {}
+    for folder in ("a", "b"):
+        for turn in (1, 2):
+            audit = pv.audit(tmp_path / "scores.csv", speakers=tmp_path / "speakers.csv", **options)
+            audit.save(tmp_path / folder)
+            pages[folder, turn] = html_report(pv.load(tmp_path / folder))
+    assert pages["a", 1] == pages["a", 2] != pages["b", 1] == pages["b", 2]
+    hmac = r"\b[0-9a-f]{8}:[0-9a-f]{64}"
+    assert len({re.sub(hmac, "", page) for page in pages.values()}) == 1
+    text = read(pages["a", 1]).text
+    assert (
+        "give a byte-identical report, except for HMACs, which need the same key (private.json), "
+        "too." in text
+    )
+    assert "HMACs only for holders of the key. No hash covers the attributes of speakers." in text
+    assert "hashes of contents (independent of the order of rows) and of files" in text
+    unsaved = read(html_report(pv.audit(*material, **options))).text
+    assert "give a byte-identical report. Names" in unsaved
+    assert "HMACs" not in unsaved
+    assert "No hash covers" not in unsaved
+
+
 def test_a_list_of_graded_trials_is_not_said_to_be_ungraded(small, html, read):
     """The check of the list grades trials by attributes, whether or not groups are by grade."""
     text = read(html).text

@@ -81,6 +81,12 @@ def method_section(audit: Audit, context: Context | None) -> dict[str, Any]:
         ],
         "options": _options_sheet(audit_with_ids(audit)),
         "hashes": _hashes_sheet(audit, context),
+        "has_keyed_hashes": any(
+            file_entry.get(field)
+            for file_entry in audit.provenance
+            for field in ("ids_hmac", "bytes_hmac")
+        ),
+        "has_hashes_of_ids": any(file_entry.get("ids_hmac") for file_entry in audit.provenance),
         "versions": list(_versions(audit)),
         "references": REFERENCES,
         "command": command(audit_with_ids(audit)),
@@ -146,9 +152,8 @@ def _options_sheet(audit: Audit) -> Sheet:
 def _hashes_sheet(audit: Audit, context: Context | None) -> Sheet:
     """Return hashes of contents; files are named by their content, not by file names."""
     sheet = Sheet.with_heads(
-        "Input data: SHA-256 of contents (independent of the order of rows) and of the bytes of "
-        "files",
-        ("Input", "SHA-256"),
+        "Input data: hashes of contents (independent of the order of rows) and of files",
+        ("Input", "SHA-256, or HMAC where named"),
         words=(1, 2),
     )
     for source in audit.record["inputs"]:
