@@ -56,6 +56,8 @@ def test_found_items_name_a_place_and_others_are_not_supplied(small):
         "not supplied",
         "",
     )
+    # nobody has signed the form of a new report
+    assert bare["2 Test reports, dated and signed"].where == "the sign-off, blank until signed"
     purpose = "1 General description: intended purpose"
     assert bare[purpose].where == "not supplied"
     assert listed(read_context({"purpose": "door"}))[purpose].anchor == "context"

@@ -553,7 +553,7 @@ def _act_items(audit: Audit, context: Context) -> list[Item]:
         ),
         (
             "2 Test reports, dated and signed",
-            "the sign-off at the end",
+            "the sign-off, blank until signed",
             "signature",
             has_rates,
         ),
