@@ -6,6 +6,8 @@ import pytest
 
 import parivox as pv
 from parivox.report.caveats import caveats
+from parivox.report.html import html_report
+from parivox.report.html.method import harms
 
 PEOPLE = {"speaker": [f"s{i}" for i in range(12)], "sex": ["f", "m"] * 5 + ["f", "unknown"]}
 
@@ -60,3 +62,32 @@ def test_a_limitation_of_some_systems_names_them_and_one_of_all_names_none(chang
             # groups and checks may be of both lists together
             assert f"{name}: {words}" in together or "under-represented" in words
     assert any(together.values()) == (alone["A"].keys() != alone["B"].keys())
+
+
+def within_groups(rows):
+    sex = dict(zip(PEOPLE["speaker"], PEOPLE["sex"], strict=True))
+    return [row for row in rows if len({sex[side.split("/")[0]] for side in row[:2]}) == 1]
+
+
+def test_impostors_of_the_same_group_only_are_a_limitation_of_false_accepts():
+    short = "false accepts only by impostors of the same group (by sex)"
+    systems = {"A": trials(within_groups), "B": trials()}
+    assert limitations({"A": systems["A"]})[short] == ""
+    assert short not in limitations({"B": systems["B"]})
+    assert limitations(systems)[f"A: {short}"] == "A"
+    audit = pv.audit(systems, PEOPLE, by="sex", operating_points="fpr=0.1", intervals=False)
+    sentence = (
+        "All nontarget trials of known groups are between speakers of the same group (by sex), so "
+        "false accepts show nothing about impostors of other groups"
+    )
+    assert sentence in [caveat.sentence for caveat in caveats(audit)]
+    of_harm = {harm.name: harm.sentences for harm in harms(audit, None)}
+    assert f"{sentence}." in of_harm["Evaluation"]
+    first_lines = " ".join(html_report(audit).split())
+    assert "A: false accepts only by impostors of the same group" in first_lines
+
+
+def test_one_group_has_no_impostors_of_others_to_speak_of():
+    one = {**PEOPLE, "sex": ["f"] * 12}
+    audit = pv.audit({"A": trials()}, one, by="sex", operating_points="fpr=0.1", intervals=False)
+    assert "impostors_of_same_group" not in {caveat.code for caveat in caveats(audit)}

@@ -394,6 +394,7 @@ SYSTEM_RULES: tuple[Callable[[Audit, Row], Iterator[Caveat]], ...] = (
     trials_without_countermeasure_score,
     findings.trials_in_no_group,
     findings.counts_files,
+    findings.impostors_of_same_group,
 )
 """Rules on the trials of one system."""
 RULES: tuple[Callable[[Audit], Iterator[Caveat]], ...] = (

@@ -670,6 +670,52 @@ def trials_in_no_group(audit: Audit, system: Row) -> Iterator[Caveat]:
             yield Caveat("trials_in_no_group", values)
 
 
+class TrialsWithinGroups(NamedTuple):
+    """Nontarget trials of known groups: how many there are, and how many are within a group."""
+
+    grouping: str
+    n_groups: int
+    n_trials: int
+    n_within: int
+    is_exact: bool
+    """Whether no number is suppressed."""
+
+    @property
+    def is_within_only(self) -> bool:
+        """Whether there are several groups, and no trial is between two of them."""
+        return self.is_exact and self.n_groups > 1 and 0 < self.n_trials == self.n_within
+
+
+def trials_within_groups(audit: Audit, filters: Row) -> Iterator[TrialsWithinGroups]:
+    """Yield how many nontarget trials are within groups, by grouping, of the first system."""
+    for grouping in audit.record["groupings"]:
+        rows = audit.matrix.subset(**filters, grouping=grouping, within="").rows()
+        keys = ("system", "list", "operating_point")
+        # counted once, for the first system, list and operating point
+        first_rows = [row for row in rows if all(row[key] == rows[0][key] for key in keys)]
+        if first_rows:
+            yield TrialsWithinGroups(
+                grouping,
+                len({row["enrol_group"] for row in first_rows}),
+                sum(row["trials"] or 0 for row in first_rows),
+                sum(
+                    row["trials"] or 0
+                    for row in first_rows
+                    if row["enrol_group"] == row["test_group"]
+                ),
+                all(row["trials"] is not None for row in first_rows),
+            )
+
+
+def impostors_of_same_group(audit: Audit, system: Row) -> Iterator[Caveat]:
+    """Yield by which groupings all nontarget trials of a system are within groups."""
+    groupings = [
+        within.grouping for within in trials_within_groups(audit, system) if within.is_within_only
+    ]
+    if groupings:
+        yield Caveat("impostors_of_same_group", {"groupings": groupings})
+
+
 def unscored_trials_text(audit: Audit, system: Row) -> str:
     """Return how many trials have no score or decision; empty for none."""
     unscored_entries = (UNSCORED, UNDECIDED)

@@ -178,6 +178,10 @@ def counts_files_text(values: Values) -> str:
     )
 
 
+def _same_group(values: Values) -> str:
+    return f"of the same group (by {' and '.join(values['groupings'])})"
+
+
 # ---- groups
 
 
@@ -591,6 +595,15 @@ LIMITATIONS: dict[str, LimitationTemplate] = {
         lambda values: capitalised(counts_files_text(values)),
         "data",
         {"files": 2, "contents": ["groups by recording"], "suppressed": 1},
+    ),
+    "impostors_of_same_group": _limitation(
+        lambda values: f"false accepts only by impostors {_same_group(values)}",
+        lambda values: (
+            f"All nontarget trials of known groups are between speakers {_same_group(values)}, so "
+            "false accepts show nothing about impostors of other groups"
+        ),
+        "list",
+        {"groupings": ["gender"]},
     ),
     "trials_differ_between_groups": _limitation(
         "{rates} of groups may not be comparable: {check}",

@@ -386,24 +386,14 @@ def trial_list_section(audit: Audit) -> dict[str, Any]:
 def _pairing_text(audit: Audit) -> str:
     """Return a sentence on who is compared with whom, from the matrix of the groupings."""
     shares, is_within_groups_only = [], True
-    for grouping in audit.record["groupings"]:
-        rows = audit.matrix.subset(grouping=grouping, within="").rows()
-        if not rows:
-            continue
-        keys = ("system", "list", "operating_point")
-        # counted once, for the first system, list and operating point
-        first_rows = [row for row in rows if all(row[key] == rows[0][key] for key in keys)]
-        n_trials = sum(row["trials"] or 0 for row in first_rows)
-        n_within_groups = sum(
-            row["trials"] or 0 for row in first_rows if row["enrol_group"] == row["test_group"]
-        )
-        if n_trials:
-            is_within_groups_only &= n_within_groups == n_trials
+    for within in findings.trials_within_groups(audit, {}):
+        if within.n_trials:
+            is_within_groups_only &= within.n_within == within.n_trials
             shares.append(
                 sentence_text(
                     "share_within_groups",
-                    grouping=grouping,
-                    percent=100 * n_within_groups / n_trials,
+                    grouping=within.grouping,
+                    percent=100 * within.n_within / within.n_trials,
                 )
             )
     if not shares:

@@ -28,6 +28,7 @@ from parivox.report.audit_queries import (
     scopes,
     small_groups,
     system_label,
+    systems,
 )
 from parivox.report.catalogue import full_sentence, recorded_text, sentence_text
 from parivox.report.context import Choice, Context
@@ -393,6 +394,12 @@ def _evaluation(audit: Audit) -> Iterator[str]:
                 checks=check_ids,
                 differences=difference_text,
             )
+    same_group_caveats = (
+        f"{caveat.sentence}."
+        for system in systems(audit)
+        for caveat in findings.impostors_of_same_group(audit, system)
+    )
+    yield from dict.fromkeys(same_group_caveats)
     if points_text := findings.thresholds_set_here_text(audit):
         yield full_sentence("set_on_audited_trials", points=points_text)
     for source in audit.record["inputs"]:
