@@ -131,6 +131,15 @@ def test_a_low_p_stands_beside_what_is_not_shown_among_so_many(audited):
     assert near
 
 
+def test_comparisons_of_one_of_several_operating_points_are_counted_with_its_name(audited):
+    """Verdicts of other points are not among those that are counted."""
+    points = ["fpr=0.02", "fpr=0.05"]
+    audit_overview = overview(audited(by=["nation"], operating_points=points))
+    assert audit_overview.comparisons_text.startswith("6 comparisons at fpr=0.02: 3 groups × 2")
+    one_point = overview(audited(by=["nation"], operating_points="fpr=0.02"))
+    assert one_point.comparisons_text.startswith("6 comparisons: 3 groups × 2")
+
+
 def test_two_groups_of_whom_one_is_the_reference_are_one_comparison(audited):
     audit_overview = overview(audited(by="gender", reference="m", operating_points="fpr=0.01"))
     assert sum(audit_overview.verdict_counts.values()) == 2

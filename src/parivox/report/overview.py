@@ -1530,6 +1530,17 @@ def _best_system_sentence(
     )
 
 
+def _at_primary_point(audit: Audit) -> str:
+    """Return at which operating point comparisons are counted, where there are several."""
+    points = [located_points(audit, system) for system in systems(audit)]
+    if all(len(points_of_system) < 2 for points_of_system in points):
+        return ""
+    first_points = {rows[0]["operating_point"] for rows in points if rows}
+    if len(first_points) > 1:
+        return " at the first operating point of each system"
+    return f" at {first_points.pop()}"
+
+
 def _comparisons_text(audit: Audit, groups: Sequence[GroupResult], n_comparisons: int) -> str:
     """Return how many comparisons there are, and of what."""
     n_systems, reference = len(systems(audit)), audit.record["options"]["reference"][0]
@@ -1548,7 +1559,7 @@ def _comparisons_text(audit: Audit, groups: Sequence[GroupResult], n_comparisons
                 for group in compared
             )
     n_error_types = len(error_types(audit))
-    words = count_of(n_comparisons, "comparison")
+    words = f"{count_of(n_comparisons, 'comparison')}{_at_primary_point(audit)}"
     # not where some groups lack one of the error types
     if n_systems * (n_groups + n_pairs) * n_error_types == n_comparisons:
         parts = [count_of(n_groups, "group")] if n_groups else []
