@@ -168,6 +168,18 @@ def test_of_several_systems_the_largest_p_is_stated(audit, material):
     largest = max(row["p_holm"] for row in rows)
     legend = first_screen(both, overview(both))["legend"]
     assert f"headline: adjusted {p_value(largest, is_largest=True)}" in legend
+    # each p is adjusted within one system and grouping, not over all comparisons that are counted
+    assert (
+        "adjusted p: how often a difference at least as large would occur if error rates were "
+        "equal in all groups, adjusted for all comparisons of one system by one grouping at one "
+        "operating point"
+    ) in legend
+    assert not [words for words in legend if "p between systems" in words]
+    compared = pv.audit({"a": trials, "b": noisy}, speakers, compare=True, **options)
+    assert (
+        "p between systems (exploratory): how often a difference at least as large would occur if "
+        "the systems did not differ; of a gap, adjusted for all groups and both error types"
+    ) in first_screen(compared, overview(compared))["legend"]
 
 
 def test_the_counts_are_those_of_the_verdicts(audited):

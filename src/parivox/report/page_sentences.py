@@ -151,7 +151,8 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "adjusted_p": SentenceTemplate(
         "adjusted p: how often a difference at least as large would occur if error rates were "
-        "equal in all groups, adjusted for the number of comparisons"
+        "equal in all groups, adjusted for all comparisons of one system by one grouping at one "
+        "operating point"
     ),
     "worse_and_better_signs": SentenceTemplate(
         "▲ worse, ▼ better: significant after adjustment for all groups and {error_types}, and "
@@ -160,8 +161,12 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "inconclusive_sign": SentenceTemplate(
         "○ ? inconclusive: a difference is neither shown nor excluded; if an adjusted p is "
-        "shown, the difference is significant only without the adjustment for the number of "
-        "comparisons"
+        "shown, the difference is significant only without the adjustment"
+    ),
+    "p_between_systems": SentenceTemplate(
+        "p between systems (exploratory): how often a difference at least as large would occur if "
+        "the systems did not differ; of a gap, adjusted for all groups and {error_types}",
+        {"error_types": "both error types"},
     ),
     "comparison_seen_elsewhere": SentenceTemplate(
         "“see” names the worse group, whose row shows the verdict of the same comparison"

@@ -398,6 +398,8 @@ def _legend(
         sentence_text("inconclusive_sign"),
         sentence_text("adjusted_p"),
     ]
+    if len(audit.comparison):
+        legend.append(sentence_text("p_between_systems", error_types=all_error_types(audit)))
     if audit_overview.headline_comparisons:
         legend.append(_headline_p(audit_overview))
     if any(
