@@ -169,6 +169,8 @@ class GroupComparison(NamedTuple):
     """How many errors name another person, where searches have rates only."""
     equal_weight: str = ""
     """What becomes of the ratio with equal weight for each attack, where shares of these differ."""
+    is_under_represented: bool = False
+    """Whether the group has too little data for this error type."""
 
     @property
     def is_shown_to_differ(self) -> bool:
@@ -570,6 +572,7 @@ def _group_comparison(scope: Scope, rate_row: Row, verdict_row: Row | None) -> G
         best_guess="" if estimate is None else short_number(estimate),
         error_counts=error_counts,
         equal_weight=findings.equal_weight(verdict_row),
+        is_under_represented=bool(verdict_row["gates"]),
     )
 
 

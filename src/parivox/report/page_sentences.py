@@ -175,6 +175,9 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         "ratio: error rate divided by the rate of {reference}",
         {"reference": "all other groups combined"},
     ),
+    "asterisk_in_ratios": SentenceTemplate(
+        "*: under-represented ({minimums})", {"minimums": "fewer than 10 speakers"}
+    ),
     "rates_hold_for_gallery": SentenceTemplate(
         "all rates hold for {gallery}; groups of probe speakers",
         {"gallery": "a gallery of 50 persons"},

@@ -12,6 +12,8 @@ import parivox as pv
 from parivox.errors import ConfigError
 from parivox.report.html import html_report
 from parivox.report.html.assembly import SECTIONS, environment
+from parivox.report.html.first_screen import all_groups
+from parivox.report.overview import overview
 from parivox.report.sheets.sheet import Cell, Sheet
 from parivox.report.words import short_number
 
@@ -361,6 +363,32 @@ def test_only_hmacs_of_a_report_depend_on_the_key_of_its_folder(material, read, 
     assert "give a byte-identical report. Names" in unsaved
     assert "HMACs" not in unsaved
     assert "No hash covers" not in unsaved
+
+
+def test_rates_of_under_represented_groups_have_an_asterisk_that_is_explained(small):
+    small_groups = [
+        row
+        for row in small.verdicts.subset(grouping="gender+nation").rows()
+        if row["gates"] and row["metric"] in {"fnr", "fpr"}
+    ]
+    assert small_groups
+    by_gender, by_both = all_groups(small, overview(small))
+    marks = [
+        drawn["mark"]
+        for line in by_both["lines"]
+        for of_metric in line["of"].values()
+        for drawn in of_metric
+    ]
+    assert marks.count("\N{NO-BREAK SPACE}*") == len(small_groups)
+    note = (
+        "*: under-represented (fewer than 10 speakers, 5 effective errors or 45 pairs of speakers)."
+    )
+    assert by_both["note"] == note
+    assert by_gender["note"] == ""
+    section = html_report(small).partition('id="all"')[2].partition("</section>")[0]
+    text = " ".join(section.replace("\u00a0", " ").split())
+    assert text.count(" *") >= len(small_groups)
+    assert note in text
 
 
 def test_a_list_of_graded_trials_is_not_said_to_be_ungraded(small, html, read):

@@ -19,7 +19,7 @@ from parivox.report.audit_queries import (
     system_label,
     systems,
 )
-from parivox.report.catalogue import sentence_text
+from parivox.report.catalogue import full_sentence, sentence_text
 from parivox.report.identification import gallery_text, is_identification, unit_text
 from parivox.report.overview import PAIR_SIZE, REFERENCE_GROUP, SET_BY_THRESHOLD, Phrase
 from parivox.report.ratio_strips import HIGHEST, LOWEST, SHAPES, SIGNS, TICKS, axis_position
@@ -487,8 +487,22 @@ def all_groups(audit: Audit, audit_overview: Overview) -> list[dict[str, Any]]:
             reference += ", with the intervals in figures"
         folded_title = f"{title}{reference if is_seen_above else size_text}"
         is_folded = is_seen_above or n_rows > _MAX_OPEN_ROWS
+        has_mark = any(
+            drawn["mark"]
+            for line in lines
+            for of_metric in line["of"].values()
+            for drawn in of_metric
+        )
+        note = ""
+        if has_mark:
+            note = full_sentence("asterisk_in_ratios", minimums=findings.minimums_text(audit))
         sections.append(
-            {"title": title, "lines": lines, "folded": folded_title if is_folded else ""}
+            {
+                "title": title,
+                "lines": lines,
+                "folded": folded_title if is_folded else "",
+                "note": note,
+            }
         )
     return sections
 
@@ -541,6 +555,7 @@ def _drawn_comparison(audit: Audit, comparison: GroupComparison) -> dict[str, An
         "guess": comparison.best_guess,
         "note": _note_text(comparison),
         "rate": percent(comparison.rate),
+        "mark": "\N{NO-BREAK SPACE}*" if comparison.is_under_represented else "",
         "counts": "" if comparison.verdict else comparison.details or comparison.error_counts,
     }
 
