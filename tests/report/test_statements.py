@@ -8,6 +8,8 @@ from rich.console import Console, Group
 
 import parivox as pv
 from parivox.core.verdict import EQUIVALENCE_CONFIDENCE
+from parivox.report.audit_queries import rates_by_group, scopes, verdicts_by_metric
+from parivox.report.findings import group_figures_text
 from parivox.report.html.first_screen import first_screen
 from parivox.report.overview import overview, point_in_short
 from parivox.report.selection import group_details
@@ -150,3 +152,19 @@ def test_a_group_is_small_for_the_error_it_has_too_little_of_only():
     assert [caveat.short for caveat in small] == [sentence]
     assert "for FPR: a (0 effective errors)" in small[0].sentence
     assert "FNR" not in small[0].sentence
+
+
+def test_a_shrinkage_estimate_is_not_read_as_what_a_verdict_rests_on(audited):
+    audit = audited(by=["gender"], operating_points=["fpr=0.01"])
+    (scope,) = scopes(audit)
+    verdicts = verdicts_by_metric(audit, {**scope.filters, "operating_point": "fpr=0.01"})
+    rates = rates_by_group(audit, scope.filters)
+    low_power = {**verdicts["fnr"]["f"], "power": 0.2, "best_guess_low": 0.98}
+    assert low_power["verdict"] == "worse"
+    words = group_figures_text(
+        {**verdicts, "fnr": {**verdicts["fnr"], "f": low_power}}, "f", rates, "fpr=0.01"
+    )
+    assert ", shrinkage estimate 2.0 [0.98, 3.2])" in words
+    assert words.endswith("; verdicts do not use the shrinkage estimate")
+    words = group_figures_text(verdicts, "f", rates, "fpr=0.01")
+    assert "shrinkage" not in words
