@@ -391,6 +391,14 @@ def test_rates_of_under_represented_groups_have_an_asterisk_that_is_explained(sm
     assert note in text
 
 
+def test_a_report_does_not_state_which_law_applies(html, read):
+    text = read(html).text
+    assert "do not state which law applies." in text
+    assert "Parts of the AI Act" not in text
+    for words in ("the Act applies", "Act does not apply", "Act do not apply"):
+        assert words not in text
+
+
 def test_a_list_of_graded_trials_is_not_said_to_be_ungraded(small, html, read):
     """The check of the list grades trials by attributes, whether or not groups are by grade."""
     text = read(html).text
