@@ -224,6 +224,17 @@ def test_a_group_that_is_small_in_one_system_is_counted_with_that_system(unfair,
     assert "c (0 effective errors)." in caveat.sentence
 
 
+def test_the_groups_of_which_a_ratio_is_the_largest_are_named(unfair):
+    (aggregation,) = (each.sentences for each in harms(unfair, None) if each.name == "Aggregation")
+    of_system = {
+        name: words for name in "AB" for words in aggregation if words.startswith(f"{name}, accent")
+    }
+    among = "the largest ratio among"
+    assert f"{among} 2 groups that are not under-represented at any operating" in of_system["A"]
+    assert of_system["B"].endswith(f"{among} 3 groups.")
+    assert len([words for words in aggregation if "not adjusted for the selection" in words]) == 1
+
+
 def test_a_report_explains_a_kind_of_disagreement_once(unfair):
     within, _ = disagreements(unfair)
     text = " ".join(words for sentences in within.values() for words in sentences)

@@ -206,8 +206,7 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         "check a trial list, run parivox trials check"
     ),
     "share_within_groups": SentenceTemplate(
-        "by {grouping}, {percent:.3g} % of the nontarget trials compare speakers of the same group",
-        {"grouping": "gender", "percent": 50},
+        "by {grouping}, {percent:.3g} %", {"grouping": "gender", "percent": 50}
     ),
     "pairs_within_groups_unknown": SentenceTemplate(
         "Nontarget trials within and between groups: unknown for this audit"
@@ -220,9 +219,9 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         "impostors has a higher FPR: compare rates only between lists with similar shares"
     ),
     "trials_within_groups": SentenceTemplate(
-        "Nontarget trials within groups: {shares}. {consequence}",
+        "Share of nontarget trials between speakers of the same group: {shares}. {consequence}",
         {
-            "shares": "by gender, 50 % of the nontarget trials compare speakers of the same group",
+            "shares": "by gender, 50 %",
             "consequence": "Compare rates only between lists with similar shares",
         },
     ),
@@ -326,19 +325,21 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         {"groupings": "gender"},
     ),
     "interval_of_largest_ratio": SentenceTemplate(
-        "The interval is for this group alone and is not adjusted for the selection of the "
-        "largest ratio"
+        "Each of these intervals is for one group alone and is not adjusted for the selection of "
+        "the largest ratio"
+    ),
+    "large_groups_at_all_points": SentenceTemplate(
+        "{groups} that are not under-represented at any operating point", {"groups": "4 groups"}
     ),
     "cost_of_common_threshold": SentenceTemplate(
         "{system}: for {group}, the cost at the common threshold is {ratio} times the cost at a "
-        "group-specific threshold{interval}, the largest ratio among {groups}.{note}",
+        "group-specific threshold{interval}, the largest ratio among {groups}",
         {
             "system": "V2",
             "group": "f",
             "ratio": "1.4",
             "interval": " [1.1, 1.8]",
             "groups": "4 groups",
-            "note": " The interval is for this group alone",
         },
     ),
     "one_system_audited": SentenceTemplate(
@@ -372,9 +373,10 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "inconclusive_groups": SentenceTemplate(
         "{label}: {groups} of {all_groups} groups {verb} inconclusive for at least one error type "
-        "or operating point. Inconclusive does not mean equivalent",
+        "or operating point",
         {"label": "gender", "groups": 3, "all_groups": 8, "verb": "are"},
     ),
+    "inconclusive_is_not_equivalent": SentenceTemplate("Inconclusive does not mean equivalent"),
     "purpose_of_system": SentenceTemplate(
         "Purpose of the system: {purpose}", {"purpose": "unlocking a phone"}
     ),

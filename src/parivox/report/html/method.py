@@ -327,7 +327,9 @@ def _aggregation(audit: Audit) -> Iterator[str]:
     """Return sentences on the cost of the common threshold, and on confounded attributes."""
     names = " and ".join(audit.record["groupings"])
     yield full_sentence("one_threshold_for_all", groupings=names)
+    has_selected_interval = False
     for scope in scopes(audit):
+        # thresholds of this measure belong to no operating point
         small = small_groups(audit, scope.filters)
         # thresholds found on other speakers are free of optimism, so they come first
         for measure in ("threshold_bias_cv", "threshold_bias"):
@@ -339,21 +341,24 @@ def _aggregation(audit: Audit) -> Iterator[str]:
             ]
             if bias_rows:
                 largest = max(bias_rows, key=lambda row: float(row["value"]))
-                interval = adjustment_note = ""
+                interval = ""
                 if largest["high"] is not None:
                     interval = f" {interval_text(largest['low'], largest['high'])}"
-                    if len(bias_rows) > 1:
-                        adjustment_note = " " + full_sentence("interval_of_largest_ratio")
-                yield sentence_text(
+                    has_selected_interval |= len(bias_rows) > 1
+                groups_text = count_of(len(bias_rows), "group")
+                if small:
+                    groups_text = sentence_text("large_groups_at_all_points", groups=groups_text)
+                yield full_sentence(
                     "cost_of_common_threshold",
                     system=scope.label,
                     group=largest["group"],
                     ratio=short_number(largest["value"]),
                     interval=interval,
-                    groups=count_of(len(bias_rows), "group"),
-                    note=adjustment_note,
+                    groups=groups_text,
                 )
                 break
+    if has_selected_interval:
+        yield full_sentence("interval_of_largest_ratio")
     sentences = (
         sentence
         for scope in scopes(audit)
@@ -408,6 +413,7 @@ def _evaluation(audit: Audit) -> Iterator[str]:
         if reason:
             label = system_label(*system.values())
             yield full_sentence("difference_not_shown", system=label, reason=reason)
+    has_inconclusive = False
     for scope in scopes(audit):
         rows = [
             row
@@ -417,6 +423,7 @@ def _evaluation(audit: Audit) -> Iterator[str]:
         inconclusive = {row["group"] for row in rows if row["verdict"] == "inconclusive"}
         all_groups = {row["group"] for row in rows}
         if inconclusive:
+            has_inconclusive = True
             verb = "is" if len(inconclusive) == 1 else "are"
             yield full_sentence(
                 "inconclusive_groups",
@@ -425,6 +432,8 @@ def _evaluation(audit: Audit) -> Iterator[str]:
                 all_groups=len(all_groups),
                 verb=verb,
             )
+    if has_inconclusive:
+        yield full_sentence("inconclusive_is_not_equivalent")
 
 
 def _deployment(audit: Audit, context: Context) -> Iterator[str]:
