@@ -15,6 +15,7 @@ from parivox.report.caveats import caveats
 from parivox.report.disagreements import disagreements
 from parivox.report.findings import groups_of_higher_eer
 from parivox.report.html.method import harms
+from parivox.report.sheets.comparison import pairs
 from parivox.report.sheets.paper import latex, markdown
 
 POINT = "threshold=1.8"
@@ -233,6 +234,20 @@ def test_the_groups_of_which_a_ratio_is_the_largest_are_named(unfair):
     assert f"{among} 2 groups that are not under-represented at any operating" in of_system["A"]
     assert of_system["B"].endswith(f"{among} 3 groups.")
     assert len([words for words in aggregation if "not adjusted for the selection" in words]) == 1
+
+
+def test_a_difference_of_variances_is_called_by_its_measure(speakers):
+    audit = _audit({"A": _scores(0.0), "B": _scores(0.4)}, speakers, compare=True)
+    (pair,) = pairs(audit)
+    labels = [row[0].text for grouping in pair.groupings for row in grouping.spreads.rows]
+    assert [words for words in labels if "log" in words] == [
+        "variance of log FNR",
+        "variance of log FPR",
+    ]
+    (row,) = audit.comparison.subset(measure="spread", metric="fpr").rows()
+    (sd_row,) = audit.meta.subset(system="B", measure="tau_log", metric="fpr", gated=True).rows()
+    variance, sd = row["other"], sd_row["value"]
+    assert abs(variance - sd**2) < abs(variance - sd)
 
 
 def test_a_report_explains_a_kind_of_disagreement_once(unfair):

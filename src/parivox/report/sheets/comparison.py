@@ -165,7 +165,7 @@ def _spread_rows(audit: Audit, rows: Table) -> Iterator[list[Cell]]:
     for metric in error_types(audit):
         for row in rows.subset(measure="spread", metric=metric).rows():
             if row["value"] is not None:
-                yield _cells(row, f"spread of log {metric.upper()}", is_share=False)
+                yield _cells(row, f"variance of log {metric.upper()}", is_share=False)
 
 
 def _group_rows(rows: Table, metric: str) -> Iterator[list[Cell]]:
