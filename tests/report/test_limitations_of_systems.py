@@ -6,6 +6,7 @@ import pytest
 
 import parivox as pv
 from parivox.report.caveats import caveats
+from parivox.report.findings import check_sentence
 from parivox.report.html import html_report
 from parivox.report.html.method import harms
 
@@ -91,3 +92,15 @@ def test_one_group_has_no_impostors_of_others_to_speak_of():
     one = {**PEOPLE, "sex": ["f"] * 12}
     audit = pv.audit({"A": trials()}, one, by="sex", operating_points="fpr=0.1", intervals=False)
     assert "impostors_of_same_group" not in {caveat.code for caveat in caveats(audit)}
+
+
+def test_groups_with_few_speakers_are_counted_over_all_groupings():
+    people = {**PEOPLE, "age": ["old", "young"] * 6}
+    options = {"operating_points": "fpr=0.1", "intervals": False}
+    audit = pv.audit({"A": trials()}, people, by=["sex", "sex+age"], **options)
+    (check,) = (check for check in audit.record["list_checks"]["A"] if check["id"] == "G7")
+    n_groups = sum(
+        len({row["group"] for row in audit.groups.subset(grouping=grouping).rows()} - {"pooled"})
+        for grouping in ("sex", "sex+age")
+    )
+    assert f" of {n_groups} groups (all groupings) have fewer than" in check_sentence(check)

@@ -129,7 +129,7 @@ def _groups_with_few_speakers(values: Values) -> str:
     smallest = ", ".join(f"{size['group']} {size['speakers']:,}" for size in values["smallest"])
     have = "has" if values["few"] == 1 else "have"
     return (
-        f"{values['few']:,} of {values['number']:,} groups {have} fewer than "
+        f"{values['few']:,} of {values['number']:,} groups (all groupings) {have} fewer than "
         f"{values['minimum']:g} speakers; smallest groups: {smallest}"
     )
 
