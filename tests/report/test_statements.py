@@ -168,3 +168,13 @@ def test_a_shrinkage_estimate_is_not_read_as_what_a_verdict_rests_on(audited):
     assert words.endswith("; verdicts do not use the shrinkage estimate")
     words = group_figures_text(verdicts, "f", rates, "fpr=0.01")
     assert "shrinkage" not in words
+
+
+def test_only_pooled_intervals_account_for_the_choice_of_the_threshold(audited, printed):
+    audit = audited(by=["gender", "gender+nation"], operating_points=["fpr=0.05"])
+    marked = [row for row in audit.groups.rows() if "threshold_varies" in row["note"]]
+    assert marked
+    assert {row["group"] for row in marked} <= {"all", "pooled"}
+    assert "setting the threshold on these trials, those of groups do not" in " ".join(
+        printed(audit).split()
+    )

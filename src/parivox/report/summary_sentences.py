@@ -28,7 +28,8 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "not_under_represented": SentenceTemplate("groups that are not under-represented"),
     "interval_includes_threshold": SentenceTemplate(
-        "the interval also accounts for setting the threshold on these trials"
+        "the interval also accounts for setting the threshold on these trials, those of groups do "
+        "not"
     ),
     "not_under_represented_in_any": SentenceTemplate(
         "groups that are not under-represented in any system"
