@@ -176,15 +176,18 @@ def test_systems_are_ranked_on_the_same_groups(unfair):
 def test_sentences_on_disagreements_are_of_the_groups_of_the_measures(unfair):
     within, _ = disagreements(unfair)
     assert within
-    for scope, sentences in within.items():
+    compared = [
+        (
+            "Only groups with enough data (not under-represented) for FNR and FPR in all systems "
+            "are compared: a, b."
+        ),
+        "Only the 2 groups named above are compared.",
+    ]
+    assert [sentences[0] for sentences in within.values()] == compared
+    for scope, (_, *others) in within.items():
         joint = unfair.meta.subset(**scope.filters, measure="fdr", gated=True, zero="none").rows()
         n_groups = {row["groups"] for row in joint}
         assert n_groups == {2}
-        first, *others = sentences
-        assert first == (
-            "Only groups with enough data (not under-represented) for FNR and FPR in all systems "
-            "are compared: a, b."
-        )
         assert others
         assert not [words for words in others if re.search(r"\bc (has|is)\b", words)]
         on_rates = [words for words in others if "highest" in words or "varies" in words]

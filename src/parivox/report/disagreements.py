@@ -96,7 +96,10 @@ def disagreements(audit: Audit) -> tuple[dict[Scope, list[str]], list[str]]:
             *effect_of_small_groups(joint[scope]),
         ]
         if sentences and is_some_left_out and rates:
-            sentences.insert(0, _compared_groups_text(audit, point_filters, [*rates]))
+            compared_groups = _compared_groups_text(audit, point_filters, [*rates])
+            same_groups = full_sentence("same_groups_compared", n_groups=len(rates))
+            sentences.insert(0, same_groups if compared_groups in stated else compared_groups)
+            stated.add(compared_groups)
         sentences_of_scope[scope] = sentences
     return sentences_of_scope, list(system_ranking_disagreements(joint, same_group_scopes))
 

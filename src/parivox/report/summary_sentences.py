@@ -73,6 +73,9 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
         "compared: {groups}",
         {"groups": "f, m", "in_systems": " in all systems"},
     ),
+    "same_groups_compared": SentenceTemplate(
+        "Only the {n_groups} groups named above are compared", {"n_groups": 4}
+    ),
     "error_types_rank_oppositely": SentenceTemplate(
         "The two error types rank the groups in largely opposite order: {groups} (Kendall's tau "
         "{tau:.2f} over {n_groups} groups; -1 means the opposite order, 1 the same order)",
