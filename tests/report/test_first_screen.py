@@ -177,8 +177,8 @@ def test_of_several_systems_the_largest_p_is_stated(audit, material):
     assert not [words for words in legend if "p between systems" in words]
     compared = pv.audit({"a": trials, "b": noisy}, speakers, compare=True, **options)
     assert (
-        "p between systems (exploratory): how often a difference at least as large would occur if "
-        "the systems did not differ; of a gap, adjusted for all groups and both error types"
+        "p between systems (exploratory): the same if the systems did not differ; of a gap, "
+        "adjusted for all groups and both error types"
     ) in first_screen(compared, overview(compared))["legend"]
 
 

@@ -164,8 +164,8 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         "shown, the difference is significant only without the adjustment"
     ),
     "p_between_systems": SentenceTemplate(
-        "p between systems (exploratory): how often a difference at least as large would occur if "
-        "the systems did not differ; of a gap, adjusted for all groups and {error_types}",
+        "p between systems (exploratory): the same if the systems did not differ; of a gap, "
+        "adjusted for all groups and {error_types}",
         {"error_types": "both error types"},
     ),
     "comparison_seen_elsewhere": SentenceTemplate(
@@ -253,6 +253,21 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         "one threshold, {words}", {"words": "where both error rates of all trials are equal"}
     ),
     # html method
+    "not_shown_by_report": SentenceTemplate(
+        "This report does not show: that a difference is discrimination, or its cause; error rates "
+        "in use; errors under {attacks}; or that groups are alike where a comparison is "
+        "inconclusive",
+        {"attacks": "spoofed speech"},
+    ),
+    "lists_no_ids": SentenceTemplate("the report lists no speaker ids"),
+    "lists_ids_of_offenders": SentenceTemplate(
+        "the report lists ids of the speakers with the most errors"
+    ),
+    "personal_data": SentenceTemplate(
+        "Personal data: {ids}. Names and results of groups with few speakers{checks} may "
+        "concern identifiable persons",
+        {"ids": "the report lists no speaker ids", "checks": ""},
+    ),
     "historical_harm": SentenceTemplate("the data reflect existing inequalities"),
     "representation_harm": SentenceTemplate(
         "the data contain too few people of some groups to serve or assess these groups as well "
@@ -376,7 +391,6 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         "or operating point",
         {"label": "gender", "groups": 3, "all_groups": 8, "verb": "are"},
     ),
-    "inconclusive_is_not_equivalent": SentenceTemplate("Inconclusive does not mean equivalent"),
     "purpose_of_system": SentenceTemplate(
         "Purpose of the system: {purpose}", {"purpose": "unlocking a phone"}
     ),

@@ -278,6 +278,24 @@ def test_ids_that_an_audit_kept_are_in_no_report_that_did_not_ask(named, tmp_pat
     assert "fnr" in workbook_text
 
 
+def test_a_report_says_what_personal_data_it_has_and_what_it_does_not_show(named, small, read):
+    text = read(html_report(small)).text
+    assert (
+        "Personal data: the report lists no speaker ids. Names and results of groups with few "
+        "speakers, and figures of single speakers among the checks of the trial list, may concern "
+        "identifiable persons."
+    ) in text
+    assert (
+        "This report does not show: that a difference is discrimination, or its cause; error rates "
+        "in use; errors under spoofed speech; or that groups are alike where a comparison is "
+        "inconclusive."
+    ) in text
+    assert "the report lists no speaker ids" in read(html_report(named)).text
+    text = read(html_report(named, speaker_ids="offenders")).text
+    assert "Personal data: the report lists ids of the speakers with the most errors." in text
+    assert "lists no speaker ids" not in text
+
+
 def test_figures_hold_no_id_that_an_audit_kept(named):
     from parivox.report.charts import figures, spec
 

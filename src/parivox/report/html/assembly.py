@@ -111,7 +111,7 @@ def html_report(
     template = environment().get_template("page.html.j2")
     drawings = _begin_drawing(audit)
     scripts = [_asset_text(name) for name in _SCRIPTS]
-    method_items = method_section(audit, report_context)
+    method_items = method_section(audit, report_context, lists_ids=speaker_ids == "offenders")
     style = stylesheet(method_items["sha256"], len(error_types(audit)))
     default_title = _default_title(audit, "Fairness audit of speaker verification")
     comparisons = comparison_sections(audit)

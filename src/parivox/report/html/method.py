@@ -69,12 +69,19 @@ REFERENCES = {
 """Works, and what is taken from each."""
 
 
+_CHECKS_OF_SPEAKERS = {"G1", "G2", "G3", "G4"}
+"""Checks of a list that tell the largest or smallest figure of a speaker."""
 _NONE_GIVEN = "none given"
 _ALL_GROUP_FIGURES = "all results by group"
 
 
-def method_section(audit: Audit, context: Context | None) -> dict[str, Any]:
-    """Return what an audit is based on for ``method.html.j2``."""
+def method_section(
+    audit: Audit, context: Context | None, *, lists_ids: bool = False
+) -> dict[str, Any]:
+    """Return what an audit is based on for ``method.html.j2``.
+
+    `lists_ids` is whether the report has the tables of speakers with the most errors.
+    """
     return {
         "definitions": [
             (_spaced(name), list(_flat_texts(definition)))
@@ -92,6 +99,8 @@ def method_section(audit: Audit, context: Context | None) -> dict[str, Any]:
         "references": REFERENCES,
         "command": command(audit_with_ids(audit)),
         "standard": item_places(audit, context),
+        "not_shown": _not_shown(audit),
+        "personal_data": _personal_data(audit, lists_ids=lists_ids),
         "harms": harms(audit, context),
         "sha256": _sha256(audit),
     }
@@ -255,6 +264,22 @@ def harms(audit: Audit, context: Context | None) -> list[Harm]:
     ]
 
 
+def _not_shown(audit: Audit) -> str:
+    """Return what may be read into a report, and does not follow from any."""
+    has_spoof_trials = "sfar" in error_types(audit)
+    attacks = "other attacks" if has_spoof_trials else "spoofed speech"
+    return full_sentence("not_shown_by_report", attacks=attacks)
+
+
+def _personal_data(audit: Audit, *, lists_ids: bool) -> str:
+    """Return what a report contains that may concern a person."""
+    ids = sentence_text("lists_ids_of_offenders" if lists_ids else "lists_no_ids")
+    failed_checks = {check["id"] for _, failed in findings.failed_checks(audit) for check in failed}
+    of_list = ", and figures of single speakers among the checks of the trial list,"
+    checks = of_list if failed_checks & _CHECKS_OF_SPEAKERS else ""
+    return full_sentence("personal_data", ids=ids, checks=checks)
+
+
 def _historical(context: Context) -> Iterator[str]:
     yield full_sentence("recruitment_unknown")
     yield full_sentence("recruitment", recruitment=context.recruitment or NOT_SUPPLIED)
@@ -413,7 +438,6 @@ def _evaluation(audit: Audit) -> Iterator[str]:
         if reason:
             label = system_label(*system.values())
             yield full_sentence("difference_not_shown", system=label, reason=reason)
-    has_inconclusive = False
     for scope in scopes(audit):
         rows = [
             row
@@ -423,7 +447,6 @@ def _evaluation(audit: Audit) -> Iterator[str]:
         inconclusive = {row["group"] for row in rows if row["verdict"] == "inconclusive"}
         all_groups = {row["group"] for row in rows}
         if inconclusive:
-            has_inconclusive = True
             verb = "is" if len(inconclusive) == 1 else "are"
             yield full_sentence(
                 "inconclusive_groups",
@@ -432,8 +455,6 @@ def _evaluation(audit: Audit) -> Iterator[str]:
                 all_groups=len(all_groups),
                 verb=verb,
             )
-    if has_inconclusive:
-        yield full_sentence("inconclusive_is_not_equivalent")
 
 
 def _deployment(audit: Audit, context: Context) -> Iterator[str]:
