@@ -103,7 +103,7 @@ ASK_FOR_KEYS = {
     "report/html/explorer.py": {"explorer"},
     "report/html/first_screen.py": {"_events", "_keys", "_legend", "_size"},
     "report/html/groups.py": {"_grades_text", "_point_section"},
-    "report/html/method.py": {"_deployment", "_flat_texts"},
+    "report/html/method.py": {"_deployment", "_flat_texts", "_not_shown"},
     "report/html/sentences.py": {"_point_section"},
     "report/inspection.py": {"_file_headline", "_labels_text"},
     "report/identification.py": {"is_identification"},

@@ -233,10 +233,7 @@ def group_figures_text(verdicts: Verdicts, group: str, rates: Rates, point: str)
         values[metric] = {**values.get(metric, {}), "figures": words}
     sentence = fact_text(Fact(found.code, values))
     if any(shrinkage_estimate_text(verdicts[metric][group]) for metric in error_types_of(verdicts)):
-        sentence += (
-            ". With few data, ratios of groups found worse or better tend to be too far from 1; "
-            "verdicts do not use the shrinkage estimate"
-        )
+        sentence += ". " + sentence_text("shrinkage_not_used")
     return sentence
 
 

@@ -219,6 +219,10 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
             "lowest": "m+UK",
         },
     ),
+    "shrinkage_not_used": SentenceTemplate(
+        "With few data, ratios of groups found worse or better tend to be too far from 1; "
+        "verdicts do not use the shrinkage estimate"
+    ),
     "minimums": SentenceTemplate(
         "fewer than {speakers} speakers, {errors} effective errors or {pairs} pairs of speakers",
         {"speakers": 10, "errors": 5, "pairs": 45},

@@ -273,7 +273,9 @@ def _not_shown(audit: Audit) -> str:
 
 def _personal_data(audit: Audit, *, lists_ids: bool) -> str:
     """Return what a report contains that may concern a person."""
-    ids = sentence_text("lists_ids_of_offenders" if lists_ids else "lists_no_ids")
+    ids = sentence_text("lists_no_ids")
+    if lists_ids:
+        ids = sentence_text("lists_ids_of_offenders")
     failed_checks = {check["id"] for _, failed in findings.failed_checks(audit) for check in failed}
     of_list = ", and figures of single speakers among the checks of the trial list,"
     checks = of_list if failed_checks & _CHECKS_OF_SPEAKERS else ""
