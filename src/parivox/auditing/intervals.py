@@ -301,6 +301,11 @@ def needs_test_speakers(metric: str) -> bool:
     return "fpr" in _rates_behind(metric)
 
 
+def _is_of_failures(key: Key) -> bool:
+    """Return whether a key is of a rate of failed recordings, or of attempts."""
+    return key[0] in STAGES or key[1] == ATTEMPTS
+
+
 def _fill_interval(
     interval: Interval, point_index: int, table: Columns, row: int, cell_slice: slice = slice(None)
 ) -> None:
@@ -467,12 +472,18 @@ class Uncertainty:
         table: Columns = {name: np.full(estimated.shape, np.nan) for name in _NUMBER_COLUMNS}
         table |= {name: np.full(estimated.shape, "", dtype=object) for name in ("interval", "note")}
         self._fill_from_draws(keys, estimated, table)
+        failure_intervals = {
+            metric: self._failure_intervals(metric)
+            for metric in dict.fromkeys(key[0] for key in keys if _is_of_failures(key))
+        }
         for i, key in enumerate(keys):
             metric, point_index = key[0], rate_point_index(key, self.point_indices)
             if point_index is not None:
                 _fill_interval(self.point_intervals[metric], point_index, table, i)
-            elif metric in STAGES or key[1] == ATTEMPTS:
-                self._fill_failure_interval(metric, self.point_indices.get(key[2], 0), table, i)
+            elif _is_of_failures(key):
+                point_index = self.point_indices.get(key[2], 0)
+                for interval, cells in failure_intervals[metric]:
+                    _fill_interval(interval, point_index, table, i, cells)
             elif base_metric(metric).needs == "pooled" and self.draw_estimates is not None:
                 table["note"][i, -1] = "reference_itself"
             elif key[1] == SHARES and metric.endswith("far"):
@@ -501,20 +512,23 @@ class Uncertainty:
         table["interval"][row][has_no_accepts] = fpr_interval.method[point_index][has_no_accepts]
         table["note"][row][has_no_accepts] = "as_of_fpr"
 
-    def _fill_failure_interval(
-        self, metric: str, point_index: int, table: Columns, row: int
-    ) -> None:
-        """Fill in the interval of a rate of failed recordings, or of attempts at a point."""
+    def _failure_intervals(self, metric: str) -> list[tuple[Interval, slice]]:
+        """Return intervals of a rate of failed recordings, or of attempts, and their cells.
+
+        The groups come first, then all of them together; what was not supplied is left out.
+        """
         confidence, minimums = self.options.confidence, self.options.minimums
         group_interval, pooled_interval = (
             failures.interval(metric, confidence, minimums) for failures in self.failures
         )
+        intervals = []
         if group_interval is not None:
-            _fill_interval(group_interval, point_index, table, row, slice(0, -1))
+            intervals.append((group_interval, slice(0, -1)))
         if pooled_interval is not None:
             if metric not in STAGES:
                 pooled_interval = self._with_threshold(pooled_interval, metric, ATTEMPTS)
-            _fill_interval(pooled_interval, point_index, table, row, slice(-1, None))
+            intervals.append((pooled_interval, slice(-1, None)))
+        return intervals
 
     def _fill_from_draws(self, keys: Sequence[Key], estimated: FloatArray, table: Columns) -> None:
         """Fill in limits and notes from the draws."""
