@@ -129,9 +129,17 @@ def optional():
 
 
 @pytest.fixture(scope="session")
-def pages():
-    """`examples/pages.py`: it runs the commands of a page of docs/."""
-    return module_of(Path(__file__).parents[1] / "examples" / "pages.py")
+def pages(forks, forking):
+    """`examples/pages.py`: it runs the commands of a page of docs/, and scripts by forks."""
+    module = module_of(Path(__file__).parents[1] / "examples" / "pages.py")
+
+    def run_example(folder):
+        words = ["-P", str(module.EXAMPLES / f"{folder.stem}.py"), str(folder)]
+        _, (status, *_) = forks.ask(forking, words, dict(os.environ))
+        assert status == 0, f"examples/{folder.stem}.py ended with {status}"
+
+    module.run_example = run_example
+    return module
 
 
 @pytest.fixture(scope="session")
@@ -349,10 +357,14 @@ def decoded_by_forks(request):
 @pytest.fixture(scope="session")
 def program(forks, forking, tmp_path_factory):
     """The file `parivox`, a program that starts at once."""
-    file = tmp_path_factory.mktemp("bin") / "parivox"
-    file.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S {forks.__file__} {forking} "$@"\n')
-    file.chmod(0o755)
-    return file
+    folder = tmp_path_factory.mktemp("bin")
+    begin = f"#!/bin/sh\nexec {sys.executable} -I -S {forks.__file__} {forking}"
+    # a script of a page of docs/ is a fork, too
+    for name, words in (("parivox", ""), ("python", " -P")):
+        file = folder / name
+        file.write_text(f'{begin}{words} "$@"\n')
+        file.chmod(0o755)
+    return folder / "parivox"
 
 
 @pytest.fixture(scope="session")
