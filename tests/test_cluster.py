@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -12,8 +13,10 @@ import numpy as np
 import polars as pl
 import pytest
 import soundfile
+from tests.folders import OF_KEY
 
 import parivox as pv
+from parivox import shards
 from parivox.cli import main
 from parivox.embedding.extract import embed
 from parivox.errors import ConfigError
@@ -231,6 +234,41 @@ def test_scores_of_a_node_have_the_bytes_of_one_process(run, home, address):
     assert (home / "here.parquet").read_bytes() == (home / "there.parquet").read_bytes()
     assert pl.read_parquet(home / "here.parquet").height > 1 << 18  # two parts
     assert not (home / "there.parquet.parts").exists()
+
+
+@pytest.mark.slow
+def test_shards_of_a_node_have_the_bytes_of_one_process(run, address, tmp_path):
+    draw = np.random.default_rng(4)
+    enrol = np.repeat(np.arange(24), 40)
+    test = np.where(draw.random(enrol.size) < 0.3, enrol, draw.integers(24, size=enrol.size))
+    is_target = enrol == test
+    scores = {
+        "enrol": [f"s{i:02d}/e{k}" for k, i in enumerate(enrol)],
+        "test": [f"s{i:02d}/t{k}" for k, i in enumerate(test)],
+        "score": np.round(draw.normal(2.5 * is_target), 3),
+        "label": is_target.astype(int),
+    }
+    people = {"speaker": [f"s{i:02d}" for i in range(24)], "gender": ["f", "m"] * 12}
+    pl.DataFrame(scores).write_parquet(tmp_path / "scores.parquet")
+    pl.DataFrame(people).write_csv(tmp_path / "people.csv")
+    shards.plan(
+        {"S": str(tmp_path / "scores.parquet")},
+        out=tmp_path / "there",
+        shards=3,
+        speakers=str(tmp_path / "people.csv"),
+        by="gender",
+        replicates=50,
+    )
+    shutil.copytree(tmp_path / "there", tmp_path / "here")
+    words = ("shards", "run", str(tmp_path / "there"), "--quiet", "--ray", address)
+    completed = run("-m", "parivox", *words)
+    assert (completed.returncode, completed.stderr) == (0, "")
+    shards.run(tmp_path / "here")
+    for name in ("here", "there"):
+        shards.merge(tmp_path / name).save(tmp_path / f"audit-{name}")
+    here, there = (content(tmp_path / f"audit-{name}") for name in ("here", "there"))
+    assert here.keys() == there.keys()
+    assert [name for name in here if name not in OF_KEY and here[name] != there[name]] == []
 
 
 def test_pairs_that_are_counted_here_take_no_cluster(monkeypatch, capsys, tmp_path):

@@ -1,4 +1,7 @@
-"""Who runs the parts of an audit: arrays of SLURM and SGE, processes, Ray; and who is killed."""
+"""Who runs the parts of an audit: arrays of SLURM and SGE, processes; and who is killed.
+
+For Ray see `tests/test_cluster.py`, where a cluster runs.
+"""
 
 import itertools
 import os
@@ -167,15 +170,6 @@ def test_a_worker_that_is_killed_is_a_sentence(folder, audit_content, tmp_path):
     assert "(SIGKILL)" in error_output
     assert error_output.count("\n") == 1
     run(folder)
-    merge(folder).save(tmp_path / "audit")
-    assert content(tmp_path / "audit") == audit_content
-
-
-def test_a_node_makes_the_bytes_of_one_run(optional, folder, audit_content, tmp_path):
-    optional("ray")
-    words = [sys.executable, "-m", "parivox", "shards", "run", str(folder), "--quiet", "--ray"]
-    done = ran(words, env=environment(tmp_path))
-    assert (done.returncode, done.stderr) == (0, "")
     merge(folder).save(tmp_path / "audit")
     assert content(tmp_path / "audit") == audit_content
 
