@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -140,6 +141,21 @@ def pages(forks, forking):
 
     module.run_example = run_example
     return module
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Pages have the titles, captions and descriptions of their figures, and no drawings.
+
+    To draw takes most of the time of a page. For tests of what is written elsewhere on it: figures
+    have tests of their own in `tests/report/charts`, and whole pages in `tests/page`.
+    """
+    from parivox.report.html import assembly
+
+    def words(figure):
+        return f"<svg><title>{escape(figure.title)}</title>{escape(figure.description)}</svg>"
+
+    monkeypatch.setattr(assembly, "figure_svg", words)
 
 
 @pytest.fixture(scope="session")

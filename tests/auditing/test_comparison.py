@@ -187,6 +187,7 @@ def without_hardest(trials, n):
     return {key: [cells[i] for i in np.sort(order[n:])] for key, cells in trials.items()}
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_systems_are_compared_on_the_trials_that_both_have(data, capsys):
     trials, people = data
     n = len(trials["score"])

@@ -41,6 +41,7 @@ def verdicts_of(audit, metric):
     return [(row["verdict"], row["reason"]) for row in audit.verdicts.subset(metric=metric)]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_rate_that_development_scores_miss_is_told(trials_and_speakers, capsys):
     trials, people = trials_and_speakers
     far = audited(trials, people, threshold_from=scored(trials, lambda score: score - 100))
@@ -66,6 +67,7 @@ def test_a_rate_that_development_scores_miss_is_told(trials_and_speakers, capsys
     assert "no group of 2 differs" not in shown
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_rate_that_is_met_within_chance_is_no_miss(trials_and_speakers):
     trials, people = trials_and_speakers
     draw = np.random.default_rng(4)
@@ -82,6 +84,7 @@ def test_a_rate_that_is_met_within_chance_is_no_miss(trials_and_speakers):
     [np.ones_like, lambda score: (score > 1).astype(float)],
     ids=["constant", "0 or 1"],
 )
+@pytest.mark.usefixtures("undrawn")
 def test_an_infinite_threshold_is_told_and_finds_nobody_alike(trials_and_speakers, change, capsys):
     trials, people = trials_and_speakers
     audit = audited(scored(trials, change), people)

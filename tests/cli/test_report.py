@@ -50,6 +50,7 @@ def test_help_names_the_command_and_its_options(parivox):
     assert "--report" in parivox("audit", "--help").stdout
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_page_is_written_with_what_the_documentation_tells_of_it(parivox, home, optional):
     optional("vl_convert")
     page = (DOCS / "tutorials" / "auditor.md").read_text(encoding="utf-8")
@@ -75,6 +76,7 @@ def test_an_audit_writes_the_same_page_at_its_end(parivox, home, files, optional
     assert {path.name for path in tmp_path.iterdir()} == {"audit", "a.html", "b.html"}
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_json_stays_json_with_a_page(parivox, files, optional, tmp_path):
     optional("vl_convert")
     done = parivox("audit", *scores(files), "--no-intervals", "--quiet", "--json",

@@ -108,6 +108,7 @@ def test_attacks_are_no_groups(parivox, spoofed, words, message):
     assert (done.returncode, message in done.stderr) == (2, True), done.stderr
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_labels_of_espnet_are_those_of_its_recipe_with_spoof_trials(parivox, spoofed):
     codes = {"target": "0", "nontarget": "1", "spoof": "2"}
     rows = [line.split() for line in (spoofed / "scores.txt").read_text().splitlines()]
@@ -350,6 +351,7 @@ def test_inspect_proposes_the_audit_of_a_submission(parivox, submission):
     assert f"next: parivox audit score.tsv {' '.join(ASVSPOOF5)}\n" in done.stdout
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_cascade_says_its_rule_and_what_each_stage_rejects(parivox, submission):
     cascade = ("--columns", "score=asv-score", "--cm", "score.tsv", "--cm-threshold", "0")
     words = ("audit", "score.tsv", *cascade, *ASVSPOOF5, "--operating-point", "threshold=1")

@@ -220,6 +220,7 @@ def printed_sheets(page, optional):
     return [sheet.extract_text() for sheet in reader.pages]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_on_paper_heads_of_tables_are_on_every_sheet(opened, audited, optional):
     page_text = html_report(audited(groups=[f"group {n}" for n in range(120)], intervals=False))
     with opened(page_text) as page:

@@ -268,6 +268,7 @@ def test_without_verdicts_nothing_is_shown_or_ruled_out(material, case):
     assert "Weakened by" in words
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_what_was_not_recorded_is_not_said_of_old_audits(tmp_path):
     zipfile.ZipFile(OLD).extractall(tmp_path)
     audit = pv.load(tmp_path)
@@ -362,6 +363,7 @@ def test_the_band_is_named_at_the_figure(audit, audited):
     assert not [words for words in caption if "band" in words]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_links_below_the_headline_lead_somewhere(audit):
     page = html_report(audit)
     block = page.partition('<dl class="certainty">')[2].partition("</dl>")[0]

@@ -112,6 +112,7 @@ def test_labels_that_name_something_are_told_apart_from_those_that_do_not(shown)
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("undrawn")
 def test_the_page_tells_what_labels_stand_for_and_the_command_with_names(audit):
     text = html_report(audit, context={"labels": LABELS})
     assert "women: f; men: m" in text

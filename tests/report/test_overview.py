@@ -115,6 +115,7 @@ def test_groups_that_differ_all_at_once_in_many_systems_are_one_sentence(materia
     assert words.endswith("but no single group is shown to differ.")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_low_p_stands_beside_what_is_not_shown_among_so_many(audited):
     audit = audited(by="nation", operating_points="fpr=0.02")
     near = [

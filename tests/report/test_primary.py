@@ -13,7 +13,7 @@ from parivox.report.html import html_report
 from parivox.report.notebook import html
 from parivox.report.sheets.paper import markdown
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("undrawn")]
 
 page = cache(html_report)
 
