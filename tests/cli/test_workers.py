@@ -44,10 +44,14 @@ def folder(tmp_path_factory):
     return home
 
 
-def words(*more):
+ANEW = (sys.executable, "-m", "parivox")
+"""The command in a process that Python starts anew, as its worker processes are."""
+
+
+def words(*more, program=ANEW):
     by = ("--by", "gender", "--by", "gender+nation", "--compare", "--replicates", "50")
-    program = (sys.executable, "-m", "parivox", "audit", "A=a.csv", "B=b.csv")
-    return [*program, "--speakers", "speakers.csv", *by, *more]
+    files = ("A=a.csv", "B=b.csv", "--speakers", "speakers.csv")
+    return [*program, "audit", *files, *by, *more]
 
 
 def environment(folder, temporary):
@@ -90,11 +94,12 @@ def workers_of(process, end):
     return []
 
 
-def audit_and_report(folder, number, temporary):
+def audit_and_report(folder, number, temporary, program=ANEW):
     """What so many processes write and print."""
     (folder / f"by{number}").mkdir()
     out = ("--out", f"by{number}/audit", "--report", f"by{number}/report.html")
-    done = ran(words(*out, "--quiet", "--workers", str(number)), folder, temporary)
+    workers = ("--quiet", "--workers", str(number))
+    done = ran(words(*out, *workers, program=program), folder, temporary)
     assert done.returncode == 0, done.stderr
     report = KEYED_HASH.sub(b"KEYED", (folder / f"by{number}" / "report.html").read_bytes())
     printed = done.stdout.replace(f"by{number}", "OUT")
@@ -102,8 +107,8 @@ def audit_and_report(folder, number, temporary):
 
 
 @pytest.fixture(scope="module")
-def by_one(folder, tmp_path_factory):
-    return audit_and_report(folder, 1, tmp_path_factory.mktemp("one"))
+def by_one(folder, program, tmp_path_factory):
+    return audit_and_report(folder, 1, tmp_path_factory.mktemp("one"), (str(program),))
 
 
 @pytest.mark.parametrize("number", [2, 4])
@@ -210,8 +215,8 @@ def test_a_script_that_runs_the_command_needs_no_guard(folder, by_one, tmp_path)
     assert content(tmp_path / "audit") == by_one[0]
 
 
-def test_no_number_of_processes(folder, tmp_path):
+def test_no_number_of_processes(folder, program, tmp_path):
     for number, problem in (("0", "0; give a whole number from 1 to 1024"), ("two", "'two'; give")):
-        done = ran(words("--workers", number), folder, tmp_path / "tmp")
+        done = ran(words("--workers", number, program=(str(program),)), folder, tmp_path / "tmp")
         assert done.returncode == 2
         assert done.stderr.startswith(f"parivox: error: --workers is {problem}")
