@@ -600,7 +600,7 @@ def test_what_parivox_wrote_is_known_and_the_proposed_command_runs(written, pari
         "ATTRIBUTE": "gender",
         "report.html": "r.md",
     }
-    for command in commands.values():
+    for command in dict.fromkeys(commands.values()):
         for word, file in placeholders.items():
             command = command.replace(word, file)  # noqa: PLW2901
         assert parivox(*shlex.split(command))
