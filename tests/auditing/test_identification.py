@@ -776,6 +776,7 @@ def test_few_expected_false_positives_are_told(audit):
     assert not len(at_threshold.data.subset(item="few_false_positives_expected"))
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_page_has_a_row_of_unknown_speakers(tmp_path):
     audit = pv.audit(pl.DataFrame(DECIDED), AGES, gallery="anna,ben", by="age")
     (row,) = measure(audit, "fpir_of_unknown")
@@ -787,6 +788,7 @@ def test_the_page_has_a_row_of_unknown_speakers(tmp_path):
     assert "1 search is of speakers without an id" in page
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_page_names_the_sampling_unit_and_households(audit, tmp_path):
     decisions, people, gallery = households([4] * 12)
     of_households = pv.audit(decisions, people, gallery=gallery, by="age", replicates=50)
