@@ -35,7 +35,7 @@ from parivox.report.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from parivox.auditing import Audit
     from parivox.report.limitation_sentences import Caveat
@@ -487,14 +487,8 @@ def all_groups(audit: Audit, audit_overview: Overview) -> list[dict[str, Any]]:
             reference += ", with the intervals in figures"
         folded_title = f"{title}{reference if is_seen_above else size_text}"
         is_folded = is_seen_above or n_rows > _MAX_OPEN_ROWS
-        has_mark = any(
-            drawn["mark"]
-            for line in lines
-            for of_metric in line["of"].values()
-            for drawn in of_metric
-        )
         note = ""
-        if has_mark:
+        if any(_has_mark(line) for line in lines):
             note = full_sentence("asterisk_in_ratios", minimums=findings.minimums_text(audit))
         sections.append(
             {
@@ -505,6 +499,11 @@ def all_groups(audit: Audit, audit_overview: Overview) -> list[dict[str, Any]]:
             }
         )
     return sections
+
+
+def _has_mark(line: Mapping[str, Any]) -> bool:
+    """Return whether a rate of a group is marked as of too little data."""
+    return any(drawn["mark"] for of_metric in line["of"].values() for drawn in of_metric)
 
 
 def _group_row(audit: Audit, group: GroupResult) -> dict[str, Any]:
