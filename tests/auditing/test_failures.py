@@ -618,8 +618,8 @@ def combined(bank, lost, tmp_path_factory):
 
 
 OPTIONS = {
-    "by": ["channel", "days apart:1,30", "gender+same:language"],
-    "within": ["device"],
+    "by": ["gender", "channel", "days apart:1,30", "gender+same:language"],
+    "within": ["device", "channel"],
 }
 
 

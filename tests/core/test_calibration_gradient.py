@@ -97,6 +97,13 @@ def test_speakers_who_vary_alike_count_more_than_one_with_nearly_all_errors():
     assert cell_tests(one_only, target, speaker, speaker).df[0] < 2
 
 
+def test_certain_errors_leave_the_covariance_undefined_without_a_warning():
+    llrs, target, enrol, test = trials_of_speakers(np.random.default_rng(4), 9)
+    llrs = np.where(np.abs(llrs) > 2, np.sign(llrs) * np.inf, llrs)
+    assert (llrs[target] == -np.inf).any()
+    assert not np.isfinite(cell_tests(llrs, target, enrol, test).covariance).all()
+
+
 @pytest.mark.parametrize(("factor", "includes_0"), [(1.0, (0.91, 0.99)), (2.0, (0.0, 0.1))])
 def test_the_limit_is_0_for_19_of_20_calibrated_systems_alone(factor, includes_0):
     rng = np.random.default_rng(3)

@@ -78,7 +78,7 @@ def measured_peak(words):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n_trials", "n_speakers"), [(100_000, 100), (700_000, 2_000)])
+@pytest.mark.parametrize(("n_trials", "n_speakers"), [(100_000, 100), (1_000_000, 2_000)])
 def test_the_estimate_is_the_measured_peak_up_to_twice_of_it(n_trials, n_speakers, tmp_path):
     write_lists(tmp_path, n_trials, n_speakers)
     folder = planned(tmp_path, n_shards=4).folder

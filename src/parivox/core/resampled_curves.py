@@ -427,7 +427,8 @@ class ResampledCurves:
 
 def _row_products(sums: Sequence[Any]) -> FloatArray:
     """Return the products of the rows of two sparse matrices, ``[row, 2, 2]``."""
-    products = [[first.multiply(second).sum(axis=1) for second in sums] for first in sums]
+    with np.errstate(invalid="ignore"):  # infinite scores: NaN
+        products = [[first.multiply(second).sum(axis=1) for second in sums] for first in sums]
     return np.moveaxis(np.array(products), -1, 0)
 
 
