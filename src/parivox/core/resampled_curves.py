@@ -279,6 +279,7 @@ class ResampledCurves:
             for layout in cells
         ]
 
+    @np.errstate(divide="ignore", invalid="ignore")  # of one speaker, and of infinite terms: NaN
     def speaker_covariances(self, terms: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
         """Return the covariance over speakers of two sums over the trials of each cell.
 
@@ -336,10 +337,9 @@ class ResampledCurves:
         speaker_products = _row_products(speaker_sums)
         shares = _speaker_shares(speaker_sums, speaker_products)
         n_used = np.diff(shares.indptr)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            correction = n_used / (n_used - 1)
-            n_effective = shares.sum(axis=1) ** 2 / shares.multiply(shares).sum(axis=1)
-            covariances = (speaker_products - pair_products) * correction[:, None, None]
+        correction = n_used / (n_used - 1)
+        n_effective = shares.sum(axis=1) ** 2 / shares.multiply(shares).sum(axis=1)
+        covariances = (speaker_products - pair_products) * correction[:, None, None]
         return covariances, n_effective
 
     def replicates(
@@ -427,8 +427,7 @@ class ResampledCurves:
 
 def _row_products(sums: Sequence[Any]) -> FloatArray:
     """Return the products of the rows of two sparse matrices, ``[row, 2, 2]``."""
-    with np.errstate(invalid="ignore"):  # infinite scores: NaN
-        products = [[first.multiply(second).sum(axis=1) for second in sums] for first in sums]
+    products = [[first.multiply(second).sum(axis=1) for second in sums] for first in sums]
     return np.moveaxis(np.array(products), -1, 0)
 
 
