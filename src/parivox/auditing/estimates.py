@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,7 +36,7 @@ from parivox.facts import fact
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 _QUANTILES = {"q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
 _NO_LLR = "not_declared_llr"
 _MIN_COARSE_BINS = 128
+_MAX_CACHED_VARIANTS = 8  # two of each system: those of one are asked for together
 MIN_SPLIT_SPEAKERS = 10
 """Speakers of a group below which halves are too small to set a threshold on."""
 MAX_CHUNK_VALUES = 1 << 20  # values of draws that measures are computed from at once, for memory
@@ -68,16 +70,16 @@ class MetricVariant(NamedTuple):
     arguments: dict[str, Any]
 
 
+@lru_cache(maxsize=_MAX_CACHED_VARIANTS)  # asked for again for each cell and chunk of draws
 def metric_variants(
-    needs: Iterable[str], points: OperatingPoints, options: Options
-) -> Iterator[MetricVariant]:
-    """Yield metrics that need some of the trials, each by each definition, in the order of rows."""
-    wanted_needs = set(needs)
+    needs: tuple[str, ...], points: OperatingPoints, options: Options
+) -> tuple[MetricVariant, ...]:
+    """Return metrics of some needs, each by each definition, in the order of rows."""
+    variants = []
     metrics = (
         metric
         for metric in base_metrics().values()
-        if metric.needs in wanted_needs
-        and RATE_OF_CLASS.get(metric.trial_class, RATES[0]) in points.rates
+        if metric.needs in needs and RATE_OF_CLASS.get(metric.trial_class, RATES[0]) in points.rates
     )
     for _, same_definitions in groupby(
         metrics,
@@ -88,7 +90,8 @@ def metric_variants(
             for metric in metrics_alike:
                 takes_llr = metric.needs == "llr" and not metric.components
                 base_argument = {"base": options.log_base} if takes_llr else {}
-                yield MetricVariant(metric, definition, {**arguments, **base_argument})
+                variants.append(MetricVariant(metric, definition, {**arguments, **base_argument}))
+    return tuple(variants)
 
 
 def _definitions(
@@ -118,7 +121,7 @@ def metrics_at_thresholds(
     """Return metrics at common thresholds, each ``[..., threshold]``."""
     return [
         (variant, _metric_at_thresholds(curve, variant))
-        for variant in metric_variants(["points"], points, options)
+        for variant in metric_variants(("points",), points, options)
     ]
 
 
@@ -133,7 +136,7 @@ def score_metrics(
     coarse_counts = _coarser_counts(counts) if coarse else counts
     metrics: dict[tuple[str, str], LocatedMetric] = {}
     computed: dict[tuple[object, str], Any] = {}
-    for metric, definition, arguments in metric_variants(["counts", "llr"], points, options):
+    for metric, definition, arguments in metric_variants(("counts", "llr"), points, options):
         if metric.needs == "llr" and not options.llr:
             continue
         inputs: tuple[Any, ...] = (coarse_counts if metric.is_smooth else counts,)
@@ -372,7 +375,7 @@ def _metrics_of_scores(
     metrics = {} if no_value_reason else score_metrics(cell.counts, points, options)
     curve = cell.counts.at([float(metric.threshold) for metric in metrics.values()])
     index_by_metric = {definition_key: i for i, definition_key in enumerate(metrics)}
-    for measure, definition, arguments in metric_variants(["counts", "llr"], points, options):
+    for measure, definition, arguments in metric_variants(("counts", "llr"), points, options):
         key = measure.id, definition, ""
         reason = no_value_reason or cell.missing_reasons[measure.trial_class]
         if not reason and measure.needs == "llr" and not options.llr:
@@ -623,7 +626,7 @@ class Estimates:
         rate_index = {key: i for i, key in enumerate(self.rate_keys)}
         variant_by_metric = {
             (variant.measure.id, variant.definition): variant
-            for variant in metric_variants(["points"], points, options)
+            for variant in metric_variants(("points",), points, options)
         }
         for i, (metric, definition, point) in enumerate(self.keys):
             metric_variant = variant_by_metric.get((metric, definition))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import chain, compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -106,17 +106,25 @@ def each_meta_measure(
         some groups are left out of the data.
     """
     formulas = list(_formulas(error_metrics, options))
-    values_of_draws: Sequence[FloatArray | None] = [None] * len(formulas)
-    if draws is not None and formulas:
-        values_of_draws = _measured_draws(
-            formulas,
+    summaries = [_compute_measure(formula, formula.estimates, options) for formula in formulas]
+    values_of_draws: list[FloatArray | None] = [None] * len(formulas)
+    if draws is not None:
+        # nobody asks how much a measure varies that is undefined
+        is_defined = [not np.isnan(summary.value).all() for summary in summaries]
+        values_of_defined = _measured_draws(
+            [*compress(formulas, is_defined)],
             (chunk.with_keys for chunk in draws.draw_chunks()),
             options,
             only_defined_groups=only_defined_groups,
             needs_all_groups=True,
         )
-    for formula, draw_values in zip(formulas, values_of_draws, strict=True):
-        summary = _compute_measure(formula, formula.estimates, options)
+        n_draws = len(draws.values)
+        remaining_values = iter(values_of_defined)
+        values_of_draws = [
+            next(remaining_values) if has_values else np.full((n_draws, summary.value.size), np.nan)
+            for summary, has_values in zip(summaries, is_defined, strict=True)
+        ]
+    for formula, summary, draw_values in zip(formulas, summaries, values_of_draws, strict=True):
         yield MetaRows.from_summary(formula, summary, draw_values)
 
 
@@ -360,10 +368,11 @@ def add_meta_rows(
         options=options,
         uncertainty=uncertainty,
     )
+    area_rows = _area_rows(area_estimates, uncertainty, options)
     heterogeneity_p = add_all(
         {**audit_keys, "gated": False},
         error_metrics=error_metrics,
-        area_estimates=area_estimates,
+        area_rows=area_rows,
         left_out=LeftOutGroups(),
     )
     if uncertainty is None or judged is None:
@@ -373,10 +382,12 @@ def add_meta_rows(
         same_columns = {name: column[first_row:] for name, column in rows.cells.items()}
         rows.add(**same_columns | {"gated": True})
         return heterogeneity_p
+    if not judged.area.all():
+        area_rows = _area_rows(area_estimates.mask_groups(judged.area), uncertainty, options)
     add_all(
         {**audit_keys, "gated": True},
         error_metrics=error_metrics.mask_groups(judged.metrics),
-        area_estimates=area_estimates.mask_groups(judged.area),
+        area_rows=area_rows,
         left_out=LeftOutGroups.from_judged(groups, error_metrics, area_estimates, judged),
     )
     return heterogeneity_p
@@ -387,7 +398,7 @@ def _add_all_measures(
     audit_keys: Mapping[str, Any],
     groups: Sequence[str],
     error_metrics: Estimates,
-    area_estimates: Estimates,
+    area_rows: Sequence[tuple[MetaRows, Columns]],
     draws: Estimates | None,
     options: Options,
     uncertainty: Uncertainty | None,
@@ -423,16 +434,26 @@ def _add_all_measures(
                 left_out=left_out.json_by_key(rates.keys),
                 **columns,
             )
+    for meta_rows, columns in area_rows:
+        _add_rows(rows, audit_keys, groups, meta_rows, left_out, columns)
+    return heterogeneity_p
+
+
+def _area_rows(
+    area_estimates: Estimates, uncertainty: Uncertainty | None, options: Options
+) -> list[tuple[MetaRows, Columns]]:
+    """Return the area under FDR on either scale, with its columns of uncertainty."""
     grid_draws = () if uncertainty is None else uncertainty.grid_draws
+    area_rows = []
     for meta_rows in each_area_measure(area_estimates, grid_draws, options):
-        columns = {}
+        columns: Columns = {}
         if uncertainty is not None and meta_rows.draw_values is not None:
             columns = _limits(uncertainty, meta_rows, meta_rows.draw_values, options)
         elif uncertainty is not None and uncertainty.lacks_test_speakers.any():
             is_undefined = np.isnan(meta_rows.values)
             columns = {"note": np.where(is_undefined, "", NOTE_NO_TEST_SPEAKER)}
-        _add_rows(rows, audit_keys, groups, meta_rows, left_out, columns)
-    return heterogeneity_p
+        area_rows.append((meta_rows, columns))
+    return area_rows
 
 
 def _add_rows(
@@ -493,13 +514,14 @@ def add_sweep_rows(
 
 def _interval_columns(uncertainty: Uncertainty, meta_rows: MetaRows, options: Options) -> Columns:
     """Return the limits of a measure from the draws, or why it has none; empty where undefined."""
-    if meta_rows.draw_values is None:
-        note = caused("no_interval", uncertainty.no_draws_reason)
+    is_undefined = np.isnan(meta_rows.values)
+    if meta_rows.draw_values is None or is_undefined.all():
+        note = "" if is_undefined.all() else caused("no_interval", uncertainty.no_draws_reason)
         undefined = np.full(meta_rows.values.shape, np.nan)
         columns: Columns = {"low": undefined, "high": undefined}
-        return columns | {"note": np.where(np.isnan(meta_rows.values), "", note)}
+        return columns | {"note": np.where(is_undefined, "", note)}
     columns = _limits(uncertainty, meta_rows, meta_rows.draw_values, options)
-    columns["note"] = np.where(np.isnan(meta_rows.values), "", columns["note"])
+    columns["note"] = np.where(is_undefined, "", columns["note"])
     return columns
 
 
@@ -531,6 +553,8 @@ def _floor_columns(
         floors.append({name: undefined.copy() for name in ("floor_mean", "floor_95", "p")})
         rate_rows = [i for i, key in enumerate(estimates.keys) if equal_rates.has_draws_of(key)]
         if not rate_rows or (measure.is_joint and len(rate_rows) < len(estimates.keys)):
+            continue
+        if np.isnan(meta_rows.values).all():
             continue
         rows_with_draws[number] = rate_rows
         formulas_by_lift[measure.takes_logs][number] = _Formula(

@@ -19,7 +19,7 @@ import numpy as np
 
 from parivox.auditing.estimates import key_columns
 from parivox.core.cluster_errors import safe_divide
-from parivox.core.resampling import from_replicates, weighted
+from parivox.core.resampling import from_replicates, weighted_by_each
 from parivox.errors import DataError
 from parivox.frozen import frozen
 
@@ -81,9 +81,8 @@ class Pairing:
             rng = np.random.default_rng(int.from_bytes(speaker_hash, "little"))
             keyed_weights[:, number] = rng.exponential(size=N_DRAWS)
         weights = draws.weights
-        pooled_rate_draws = (
-            _rates_of_draws(all_trials_sample.pooled_errors, weights),
-            _rates_of_draws(all_trials_sample.pooled_errors, keyed_weights),
+        pooled_rate_draws = _rates_of_draws(
+            all_trials_sample.pooled_errors, (weights, keyed_weights)
         )
         rates = np.stack(
             [
@@ -151,19 +150,18 @@ def add_pairing_rows(
     n_cells = len(measured.cell_names)
     shape = (-1, len(rates_of_trials), len(texts), n_cells)
     draw_values = draws.with_keys(keys).values
-    rates_by_weights = []
-    for weights, pooled_rates in zip(
-        (pairing.draw_weights, pairing.keyed_weights), pairing.pooled_rate_draws, strict=True
-    ):
-        rates = []
-        if measured.group_counts is not None:
-            rates.append(_rates_of_draws(uncertainty.group_errors, weights))
-        if uncertainty.pooled_errors is pairing.pooled_errors:
-            rates.append(pooled_rates)
-        else:
-            rates.append(_rates_of_draws(uncertainty.pooled_errors, weights))
-        rates_by_weights.append(np.concatenate(rates, axis=-1))
-    audit_rates, keyed_rates = rates_by_weights
+    both_weights = pairing.draw_weights, pairing.keyed_weights
+    rates_by_weights = pairing.pooled_rate_draws
+    if uncertainty.pooled_errors is not pairing.pooled_errors:
+        rates_by_weights = _rates_of_draws(uncertainty.pooled_errors, both_weights)
+    group_rates_by_weights: Sequence[tuple[FloatArray, ...]] = [(), ()]
+    if measured.group_counts is not None:
+        group_draws = _rates_of_draws(uncertainty.group_errors, both_weights)
+        group_rates_by_weights = [(group_rates,) for group_rates in group_draws]
+    audit_rates, keyed_rates = (
+        np.concatenate((*group_rates, pooled_rates), axis=-1)
+        for group_rates, pooled_rates in zip(group_rates_by_weights, rates_by_weights, strict=True)
+    )
     # rates at fixed thresholds: what thresholds set anew add is regressed on how rates of all move
     moves = np.logical_or.reduce(
         [uncertainty.moves_with_threshold[metric] for metric in rates_of_trials]
@@ -190,7 +188,7 @@ def add_pairing_rows(
     # key by key, for memory
     fits_of_keys = [_correlations(audit_rates[:, i], draw_values[:, i]) for i in range(len(keys))]
     fit = np.stack(fits_of_keys)
-    del audit_rates, rates_by_weights
+    del audit_rates
     encoded = encoded_draws(keyed_rates.reshape(N_DRAWS, len(keys), n_cells)[:, has_spread])
     columns = key_columns(keys, n_cells)
     row_indices = np.flatnonzero(has_spread.ravel()).tolist()
@@ -210,10 +208,21 @@ def add_pairing_rows(
     )
 
 
-def _rates_of_draws(errors: SpeakerErrors, weights: Weights) -> FloatArray:
-    """Return the error rates at fixed thresholds, ``[draw, rate, point, cell]``."""
-    rates = [safe_divide(*weighted(errors.for_rate(metric), weights)) for metric in errors.rates]
-    return np.stack(np.broadcast_arrays(*rates), axis=1)
+def _rates_of_draws(
+    errors: SpeakerErrors, both_weights: tuple[Weights, FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    """Return error rates at fixed thresholds, ``[draw, rate, point, cell]``, by both weights."""
+    counts_by_rate = [
+        weighted_by_each(errors.for_rate(metric), both_weights) for metric in errors.rates
+    ]
+    audit_rates, keyed_rates = (
+        [safe_divide(*errors_and_trials) for errors_and_trials in counts]
+        for counts in zip(*counts_by_rate, strict=True)
+    )
+    return (
+        np.stack(np.broadcast_arrays(*audit_rates), axis=1),
+        np.stack(np.broadcast_arrays(*keyed_rates), axis=1),
+    )
 
 
 def _correlations(first: FloatArray, second: FloatArray) -> FloatArray:

@@ -123,17 +123,26 @@ def draw_summary(draws: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]
     if not draws.shape[0]:
         draws = np.full((1, *draws.shape[1:]), np.nan)
     is_missing = np.isnan(draws)
+    if not is_missing.any():  # as almost always: then one rank is that of the quantile of all
+        # one of the draws, not a number between two, as some may be infinite
+        rank = _quantile_rank(len(draws))
+        q95 = np.partition(draws, rank, axis=0)[rank]
+        return draws.sum(axis=0) / len(draws), q95, np.zeros(q95.shape)
     n_defined = (~is_missing).sum(axis=0)
     undefined_share = is_missing.mean(axis=0)
-    # one of the draws, not a number between two, as some may be infinite
     rising = np.sort(draws, axis=0)
-    quantile_rank = np.maximum(np.ceil(_FLOOR_QUANTILE * n_defined).astype(np.intp) - 1, 0)
-    q95 = np.take_along_axis(rising, quantile_rank[None], axis=0)[0]
+    q95 = np.take_along_axis(rising, _quantile_rank(n_defined)[None], axis=0)[0]
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(is_missing, 0, draws).sum(axis=0) / n_defined
     is_valid = undefined_share <= _MAX_UNDEFINED_SHARE
     mean, q95 = np.where(is_valid, mean, np.nan)[()], np.where(is_valid, q95, np.nan)[()]
     return mean, q95, undefined_share
+
+
+def _quantile_rank(n_defined: int | IntArray) -> NDArray[np.intp]:
+    """Return the rank of the 95 % quantile, from 0."""
+    rank = np.ceil(_FLOOR_QUANTILE * np.asarray(n_defined)).astype(np.intp) - 1
+    return np.asarray(np.maximum(rank, 0))
 
 
 def without_zeros(errors: ArrayLike, trials: ArrayLike) -> FloatArray:

@@ -157,15 +157,33 @@ def weighted(
     >>> [found.tolist() for found in weighted(cluster_errors, np.array([[1, 1], [2, 0]]))]
     [[[4.0], [2.0]], [[40.0], [20.0]]]
     """
+    (errors_and_trials,) = weighted_by_each(cluster_errors, [weights])
+    return errors_and_trials
+
+
+def weighted_by_each(
+    cluster_errors: ErrorsBySpeaker | ErrorsByPair, sets_of_weights: Sequence[Weights]
+) -> list[tuple[FloatArray, FloatArray]]:
+    """Return `weighted` for each of several sets of weights, which takes less time together."""
     errors, trials = cluster_errors.errors, cluster_errors.trials
     trials = trials.reshape(*[1] * (errors.ndim - trials.ndim), *trials.shape)
     # one matrix of both: they are multiplied by the same weights
-    sums = _WeightedSums(cluster_errors, (errors, trials)).weighted(weights)
+    weighted_sums = _WeightedSums(cluster_errors, (errors, trials))
     n_error_sums = math.prod(errors.shape[:-1]) * cluster_errors.n_cells
-    return (
-        sums[:, :n_error_sums].reshape(len(sums), *errors.shape[:-1], cluster_errors.n_cells),
-        sums[:, n_error_sums:].reshape(len(sums), *trials.shape[:-1], cluster_errors.n_cells),
-    )
+    errors_and_trials = []
+    for weights in sets_of_weights:
+        sums = weighted_sums.weighted(weights)
+        errors_and_trials.append(
+            (
+                sums[:, :n_error_sums].reshape(
+                    len(sums), *errors.shape[:-1], cluster_errors.n_cells
+                ),
+                sums[:, n_error_sums:].reshape(
+                    len(sums), *trials.shape[:-1], cluster_errors.n_cells
+                ),
+            )
+        )
+    return errors_and_trials
 
 
 class _WeightedSums:
@@ -233,15 +251,18 @@ class _WeightedSums:
     def weighted(self, weights: Weights) -> FloatArray:
         """Return the sums ``[replicate, sum]`` for weights ``[replicate, speaker]``."""
         sums = np.zeros((len(weights), self.n_sums))
+        # rows of speakers are read in one stretch
+        speaker_weights = np.ascontiguousarray(weights.T)
         for block in self.blocks:
             factor = block.matrix
             if self.are_pairs and factor.nnz * _DENSE_DIVISOR > math.prod(factor.shape):
                 factor = factor.toarray()
             for start in range(0, len(weights), _REPLICATES_AT_ONCE):
                 chunk = slice(start, start + _REPLICATES_AT_ONCE)
-                products = factor @ _weights_of_speakers(weights[chunk], block.speakers)
+                weights_of_chunk = speaker_weights[:, chunk]
+                products = factor @ weights_of_chunk[block.speakers].astype(np.float64, copy=False)
                 if self.are_pairs:
-                    products *= _weights_of_speakers(weights[chunk], block.first_speaker)
+                    products *= weights_of_chunk[block.first_speaker]
                     products = block.adder @ products
                 sums[chunk, block.sums] += products.T
         return sums
@@ -255,11 +276,6 @@ class _MatrixRows(NamedTuple):
     first_speaker: IntArray  # of the rows, for pairs of speakers
     sums: IntArray  # those that rows belong to
     adder: Any  # [sum, row], 1 where the row belongs to the sum
-
-
-def _weights_of_speakers(weights: Weights, speakers: IntArray) -> FloatArray:
-    """Return the weights ``[speaker, replicate]`` of some speakers."""
-    return np.ascontiguousarray(weights[:, speakers].T, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
