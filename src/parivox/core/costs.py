@@ -554,7 +554,7 @@ def _cost_units(
 
     total = weighted(0)
     for label in range(1, len(errors)):
-        total = np.asarray(total + weighted(label))
+        total += weighted(label)
     return total
 
 

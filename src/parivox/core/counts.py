@@ -41,6 +41,7 @@ _MIN_GRID_EDGES = 32
 _MAX_COMPARED_EDGES = 16
 # NumPy hands longer dot products to threads, which wait for each other.
 _SCORES_PER_PASS = 2**13
+_CELLS_LOOKED_THROUGH = 128  # replicates at a time, for terms that are not finite
 
 
 class ScoreGrid:
@@ -426,15 +427,16 @@ class Counts:
     @cached_property
     def auc(self) -> FloatArray:
         """The probability that a target trial outscores a nontarget trial; see `separation.auc`."""
-        # twice the targets that score more than each value, and once those that score the same
-        wins = np.cumsum(self.target, axis=-1, dtype=np.int64)
-        np.subtract(self.n_target[..., None], wins, out=wins)
-        wins *= 2
-        wins += self.target
         most_pairs = float(self.n_target.max(initial=0)) * float(self.n_nontarget.max(initial=0))
-        if most_pairs >= _MAX_INT64_PRODUCT:
-            wins = wins.astype(np.float64)
-        doubled = (wins * self.nontarget).sum(axis=-1)
+        targets_up_to = np.cumsum(self.target, axis=-1, dtype=np.int64)
+        if most_pairs < _MAX_INT64_PRODUCT:
+            # twice the targets that score more than each nontarget, and once those that score alike
+            doubled = 2 * (self.n_target * self.n_nontarget)
+            doubled -= 2 * np.vecdot(targets_up_to, self.nontarget)
+            doubled += np.vecdot(self.target, self.nontarget, dtype=np.int64)
+        else:
+            wins = 2 * (self.n_target[..., None] - targets_up_to) + self.target
+            doubled = (wins.astype(np.float64) * self.nontarget).sum(axis=-1)
         with np.errstate(invalid="ignore", divide="ignore"):
             areas = doubled / self.n_target / self.n_nontarget / 2
         has_both_classes = (self.n_target > 0) & (self.n_nontarget > 0)
@@ -530,9 +532,25 @@ def sum_over_trials(
             sums = np.vecdot(trials_of_pass, terms)
             # the sums are quicker to look through, and are not finite unless all terms are
             if not (np.isfinite(sums).all() or np.isfinite(terms).all()):
-                sums = np.where(trials_of_pass > 0, trials_of_pass * terms, 0.0).sum(axis=-1)
+                sums = _sums_of_finite_terms(trials_of_pass, terms)
             total = total + sums
     return total
+
+
+def _sums_of_finite_terms(trials: IntArray, terms: FloatArray) -> FloatArray:
+    """Return sums of terms over trials, where terms without trials add nothing.
+
+    Cells whose terms are all finite are added up as elsewhere, some at a time.
+    """
+    terms = np.broadcast_to(terms, trials.shape)
+    if trials.ndim > 1 and len(trials) > _CELLS_LOOKED_THROUGH:
+        starts = range(0, len(trials), _CELLS_LOOKED_THROUGH)
+        slices = [slice(start, start + _CELLS_LOOKED_THROUGH) for start in starts]
+        return np.concatenate([_sums_of_finite_terms(trials[i], terms[i]) for i in slices])
+    sums = np.vecdot(trials, terms)
+    if np.isfinite(sums).all() or np.isfinite(terms).all():
+        return sums
+    return np.where(trials > 0, trials * terms, 0.0).sum(axis=-1)
 
 
 def _distances_to_next(rising: IntArray, end: int) -> IntArray:
@@ -555,6 +573,8 @@ def _take_points(errors: IntArray, index: NDArray[np.intp]) -> IntArray:
     """Return errors at points of a curve: the same points for all cells, or each cell's own."""
     if index.ndim == 1 or errors.ndim == 1:
         return errors[..., index]
+    if errors.ndim == index.ndim == 2 and len(errors) == len(index):  # in a third of the time
+        return errors[np.arange(len(errors))[:, None], index]
     leading_shape = np.broadcast_shapes(errors.shape[:-1], index.shape[:-1])
     broadcast_errors = np.broadcast_to(errors, (*leading_shape, errors.shape[-1]))
     return np.take_along_axis(

@@ -365,11 +365,12 @@ def from_replicates(
     is_log = scale == "log"
     if is_log:
         log_or_estimate, draws = _logarithm(log_or_estimate), _logarithm(draws)
-    finite = np.isfinite(draws)
-    if finite.all():  # as almost always: then no replicate is masked below
+    lowest, highest = draws.min(axis=0), draws.max(axis=0)
+    if np.isfinite(lowest).all() and np.isfinite(highest).all():
+        # as almost always: then no replicate is masked below
         dropped, n_draws, is_defined = np.zeros(shape), np.array(len(draws)), None
-        lowest, highest = draws.min(axis=0), draws.max(axis=0)
     else:
+        finite = np.isfinite(draws)
         dropped = (len(draws) - finite.sum(axis=0)) / len(draws)
         lowest = np.where(finite, draws, np.inf).min(axis=0)
         highest = np.where(finite, draws, -np.inf).max(axis=0)
