@@ -28,7 +28,7 @@ from parivox.auditing.estimates import (
 )
 from parivox.core.calibration_gradient import GradientTests
 from parivox.core.costs import cdet, min_cdet
-from parivox.core.counts import Counts, Curve
+from parivox.core.counts import Counts, Curve, ThresholdSteps
 from parivox.core.measures import ALL_RATES
 from parivox.core.resampled_curves import (
     N_BINS,
@@ -444,14 +444,17 @@ def _measure_draws(
         counts_by_partition = dict(zip(shapes, counts_of_batch, strict=True))
         drawn_trials = counts_by_partition[0][0]
         thresholds = points.thresholds(drawn_trials, points.all_score_points)
-        area_thresholds = points.thresholds(drawn_trials, points.area_points)
+        # many, so that they are looked up once for all cells
+        area_thresholds = ThresholdSteps.from_values(
+            curves.values, points.thresholds(drawn_trials, points.area_points)
+        )
         locations: dict[int, list[Mapping[tuple[str, str], FloatArray]]] = {}
         area_curves: dict[int, list[Curve]] = {}
         for i, shape in shapes.items():  # strata come before the cells in them
             locations[i], area_curves[i] = [], []
             for cell_index, counts in enumerate(counts_by_partition[i]):
                 locations[i].append(score_locations(counts))
-                area_curves[i].append(counts.at(area_thresholds))
+                area_curves[i].append(counts.at_steps(area_thresholds))
                 if i not in tables:
                     continue
                 tables[i].begin_cells(draw_slice, cell_index)

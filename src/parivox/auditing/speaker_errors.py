@@ -6,6 +6,7 @@ speakers (target trials) and pairs of speakers (nontarget trials).
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -277,14 +278,17 @@ class Acceptances(NamedTuple):
         Trial `row` counts in one `entry` of `n_entries`.
         """
         n_steps = self.order.size + 1
-        code = entry.astype(np.int64) * n_steps
-        code += self.n_passed.take(row)
-        cumulative = self._count(code, row, n_entries * n_steps).reshape(n_entries, n_steps)
+        code = self.n_passed.take(row)
+        code *= n_entries
+        code += entry
+        # a step is a row, so that rows are added up and copied as they lie in memory
+        cumulative = self._count(code, row, n_entries * n_steps).reshape(n_steps, n_entries)
         del code  # as large as the rows: many entries leave room for few such arrays
-        np.cumsum(cumulative, axis=1, out=cumulative)
-        trials = cumulative[:, -1].copy()
+        for lower_step, step in pairwise(cumulative):
+            step += lower_step
+        trials = cumulative[-1].copy()
         errors = np.empty((self.n_points, n_entries), dtype=np.int64)
-        for point, rejected in zip(self.order, cumulative[:, :-1].T, strict=True):
+        for point, rejected in zip(self.order, cumulative[:-1], strict=True):
             errors[point] = trials - rejected if is_of_accepts else rejected
         del cumulative
         if self.decided is None:

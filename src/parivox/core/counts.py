@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -485,8 +485,15 @@ class Counts:
             msg = f"thresholds are not numbers ({error})"
             hint = "give numbers on the scale of the scores"
             raise DataError(msg, hint) from error
+        return self._at(score_thresholds, np.searchsorted(self.values, score_thresholds))
+
+    def at_steps(self, steps: ThresholdSteps) -> Curve:
+        """Return what `at` returns, for thresholds that are looked up for many cells at once."""
+        return self._at(steps.thresholds, steps.n_below(self.values))
+
+    def _at(self, score_thresholds: FloatArray, n_rejected_values: NDArray[np.intp]) -> Curve:
+        """Return error counts at thresholds, given how many values are below each."""
         # points of the curve are numbered from +inf, so by how many values they accept
-        n_rejected_values = np.searchsorted(self.values, score_thresholds, side="left")
         n_accepted_values = self.values.size - n_rejected_values
         fp = _take_points(self.curve.fp, n_accepted_values)
         fn = _take_points(self.curve.fn, n_accepted_values)
@@ -496,6 +503,31 @@ class Counts:
         return Curve(
             score_thresholds, fp, fn, self.n_target, self.n_nontarget, spoof_accepts, self.n_spoof
         )
+
+
+class ThresholdSteps(NamedTuple):
+    """Thresholds of many cells, looked up among the values of all of them.
+
+    Examples
+    --------
+    >>> steps = ThresholdSteps.from_values(np.array([0.1, 0.2, 0.9]), np.array([0.2, 0.5]))
+    >>> steps.n_below(np.array([0.1, 0.9])).tolist()
+    [1, 1]
+    """
+
+    thresholds: FloatArray  # [..., threshold]
+    values: FloatArray  # rising, those of each cell among them
+    n_values_below: NDArray[np.intp]  # [..., threshold]
+
+    @classmethod
+    def from_values(cls, values: FloatArray, thresholds: FloatArray) -> ThresholdSteps:
+        """Look up the thresholds; NaN is above all values."""
+        return cls(thresholds, values, np.searchsorted(values, thresholds))
+
+    def n_below(self, cell_values: FloatArray) -> NDArray[np.intp]:
+        """Return how many of the values of a cell are below each threshold."""
+        n_below_value = np.append(np.searchsorted(cell_values, self.values), cell_values.size)
+        return n_below_value.take(self.n_values_below)
 
 
 def as_counts(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> Counts:

@@ -156,7 +156,8 @@ def _posterior_blocks(counts: Counts) -> tuple[IntArray, IntArray, IntArray]:
         is_end = is_end.take(vertices)
         nontargets_below = nontargets_below.take(vertices)
         targets_below = targets_below.take(vertices)
-        nontargets, targets = np.diff(nontargets_below), np.diff(targets_below)
+        nontargets = nontargets_below[1:] - nontargets_below[:-1]
+        targets = targets_below[1:] - targets_below[:-1]
         is_vertex = is_end.copy()
         target_steps = targets.astype(product_type, copy=False)
         nontarget_steps = nontargets.astype(product_type, copy=False)
