@@ -285,7 +285,7 @@ class Acceptances(NamedTuple):
         cumulative = self._count(code, row, n_entries * n_steps).reshape(n_steps, n_entries)
         del code  # as large as the rows: many entries leave room for few such arrays
         for lower_step, step in pairwise(cumulative):
-            step += lower_step
+            np.add(lower_step, step, out=step)
         trials = cumulative[-1].copy()
         errors = np.empty((self.n_points, n_entries), dtype=np.int64)
         for point, rejected in zip(self.order, cumulative[:-1], strict=True):
