@@ -579,10 +579,10 @@ def _sums_of_finite_terms(trials: IntArray, terms: FloatArray) -> FloatArray:
         starts = range(0, len(trials), _CELLS_LOOKED_THROUGH)
         slices = [slice(start, start + _CELLS_LOOKED_THROUGH) for start in starts]
         return np.concatenate([_sums_of_finite_terms(trials[i], terms[i]) for i in slices])
-    sums = np.vecdot(trials, terms)
-    if np.isfinite(sums).all() or np.isfinite(terms).all():
-        return sums
-    return np.where(trials > 0, trials * terms, 0.0).sum(axis=-1)
+    sums: FloatArray = np.vecdot(trials, terms)
+    if not (np.isfinite(sums).all() or np.isfinite(terms).all()):
+        sums = np.where(trials > 0, trials * terms, 0.0).sum(axis=-1)
+    return sums
 
 
 def _distances_to_next(rising: IntArray, end: int) -> IntArray:
