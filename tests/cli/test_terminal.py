@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from parivox.errors import ConfigError
 pytestmark = [pytest.mark.minimal, pytest.mark.slow]
 SPEAKERS = ("--speakers", "speakers.csv", "--by", "gender")
 BASIC = ("audit", "scores.csv", *SPEAKERS, "--replicates", "50")
+OLD_AUDITS = Path(__file__).parents[1] / "old_audits"
 EVIL = "\x1b]0;x\x07\x9b1m\x7f\u202e\u2066\t"
 
 
@@ -145,19 +147,56 @@ def test_closed_standard_input(shell):
         sentence(shell(f"parivox audit {words} <&-"), "standard input is closed")
 
 
-def test_a_closed_pipe_is_silent(program, files):
+def with_closed_pipe(program, words, cwd):
+    """The command whose reader has closed the pipe of its output."""
     ours, theirs = os.pipe()
     os.close(ours)
     completed = subprocess.run(
-        [program, *BASIC, "--quiet"],
-        cwd=files,
+        [program, *words],
+        cwd=cwd,
         stdout=theirs,
         stderr=subprocess.PIPE,
         check=False,
         timeout=60,
     )
     os.close(theirs)
+    return completed
+
+
+def test_a_closed_pipe_is_silent(program, files):
+    completed = with_closed_pipe(program, [*BASIC, "--quiet"], files)
     assert (completed.returncode, completed.stderr) == (0, b"")
+
+
+JUDGEMENTS = {
+    "audit": (1, [*BASIC, "--limit", "fnr=1%", "--fail-on", "not-met,inconclusive", "--quiet"]),
+    "gate": (3, ["gate", "old", "--policy", "policy.yaml"]),
+    "monitor": (1, ["monitor", "--state", OLD_AUDITS / "1-stream.state"]),
+    "check": (1, ["trials", "check", "scores.csv", *SPEAKERS[:2], "--strict"]),
+    "inspect": (2, ["inspect", "missing.csv"]),
+}
+
+
+@pytest.mark.parametrize("name", JUDGEMENTS)
+def test_a_closed_pipe_does_not_change_the_exit_code(program, files, tmp_path, name):
+    code, words = JUDGEMENTS[name]
+    for file in ("scores.csv", "speakers.csv"):
+        (tmp_path / file).write_text((files / file).read_text())
+    with zipfile.ZipFile(OLD_AUDITS / "0.2.0-plain.zip") as archive:
+        archive.extractall(tmp_path / "old")
+    rules = "parivox-policy: 1\nconditions:\n- {name: c, rate: fnr, at-most: 1.01x}\n"
+    (tmp_path / "policy.yaml").write_text(rules)
+    assert with_closed_pipe(program, words, tmp_path).returncode == code
+
+
+def test_work_after_the_pipe_is_closed_is_done(monkeypatch):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as output:
+        monkeypatch.setattr(sys, "stdout", output)
+        with process.printing():
+            sys.stdout.write("x")
+        process.print_lines(["discarded", "too"])
 
 
 def test_a_stream_without_a_number_is_left_alone(monkeypatch):

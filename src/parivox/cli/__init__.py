@@ -37,7 +37,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from parivox.cli.options import SingleUseAction, WrappedHelpFormatter
 from parivox.cli.process import (
     Terminated,
-    discard_output,
     prepare_streams,
     print_error,
     print_status,
@@ -179,10 +178,6 @@ def _run_command_line(command_line: list[str], *, is_program: bool) -> None:
     except KeyboardInterrupt as stopped:
         print_status(f"stopped; {parsed.outcome}")
         sys.exit(143 if isinstance(stopped, Terminated) else 130)
-    except BrokenPipeError:
-        # whoever read the output has gone: end quietly, as other tools do
-        discard_output()
-        sys.exit(0)
     except Exception as error:  # noqa: BLE001 - no fault may look like an outcome
         print_error(described_fault(error))
         if os.environ.get("PARIVOX_TRACEBACK"):

@@ -125,16 +125,19 @@ def warnings_printed() -> Iterator[None]:
 def printing() -> Iterator[None]:
     """Print to standard output; a failure there is a sentence.
 
+    If the reader closes the pipe, this and all later output is discarded: the command goes on, and
+    ends with the exit code of its result.
+
     Raises
     ------
     ConfigError
-        If standard output cannot be written (a pipe that was closed is left to the caller).
+        If standard output cannot be written.
     """
     try:
         yield
         sys.stdout.flush()
     except BrokenPipeError:
-        raise
+        discard_output()
     except OSError as error:
         discard_output()
         reason = error.strerror or str(error)
