@@ -46,6 +46,13 @@ def test_what_a_file_says(tmp_path):
     assert len(policy_read.provenance["sha256"]) == 64
 
 
+@pytest.mark.parametrize(("text", "confidence"), [("90%", 0.9), ("0.999", 0.999), (None, 0.95)])
+def test_the_confidence_that_an_audit_needs(text, confidence, schema, optional):
+    entries = policy() if text is None else policy(confidence=text)
+    assert read_policy(entries).confidence == confidence
+    assert optional("jsonschema").Draft202012Validator(schema).is_valid(entries)
+
+
 def test_what_is_accepted_ends(tmp_path):
     (acceptance,) = read_policy(policy(accept=[ACCEPTED | {"groups": ["f"]}])).accepted
     assert acceptance.covers("FNR", "f", date(2027, 6, 30))
@@ -67,6 +74,8 @@ def test_what_is_accepted_ends(tmp_path):
         (policy(CONDITION | {"rate": "eer"}), "'eer' is not a rate"),
         (policy(CONDITION | {"not": "worse"}), "both at-most and not"),
         (policy({"name": "a", "rate": "fnr"}), "neither at-most nor not"),
+        (policy(confidence="5%"), "confidence is '5%'; give 50% to 99.9%"),
+        (policy(confidence="1.5x"), "confidence is '1.5x'; give 50% to 99.9%"),
         (policy(CONDITION | {"at-most": "5"}), "at-most is '5'; give 5% or 0.05"),
         (policy({"name": "a", "rate": "fnr", "not": "better"}), "'not' can only be worse"),
         (

@@ -11,6 +11,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError, name_hint
+from parivox.options.audit import AuditOptions
 from parivox.options.limits import LIMIT_METRICS, RATIO_METRICS, SEARCH_METRICS, parse_maximum
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ conditions:
 #   until: 2027-06-30
 """
 _VERSION_KEY = "parivox-policy"
-_KEYS = (_VERSION_KEY, "conditions", "accept")
+_KEYS = (_VERSION_KEY, "confidence", "conditions", "accept")
 _CONDITION_KEYS = ("name", "rate", "at-most", "not", "than", "by", "groups", "at", "system")
 _ACCEPTANCE_KEYS = ("condition", "groups", "reason", "until")
 _HINT = "print a template with parivox gate --example"
@@ -112,6 +113,7 @@ class Policy:
 
     conditions: tuple[Condition, ...]
     accepted: tuple[Acceptance, ...] = ()
+    confidence: float = AuditOptions.confidence  # least that an audit must have
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -150,6 +152,9 @@ def _policy(node: YamlNode | None, provenance: Mapping[str, Any]) -> Policy:
         )
         hint = "update Parivox, or write the policy again"
         raise ConfigError(msg, hint)
+    confidence = AuditOptions.confidence
+    if "confidence" in nodes:
+        confidence = _confidence(nodes["confidence"])
     if "conditions" not in nodes:
         msg = f"{name}: has no conditions"
         raise ConfigError(msg, _HINT)
@@ -161,7 +166,7 @@ def _policy(node: YamlNode | None, provenance: Mapping[str, Any]) -> Policy:
         ]
     _check_distinct_conditions(conditions)
     _check_distinct_acceptances(accepted)
-    return Policy(tuple(conditions), tuple(accepted), provenance)
+    return Policy(tuple(conditions), tuple(accepted), confidence, provenance)
 
 
 def _check_distinct_conditions(conditions: Sequence[Condition]) -> None:
@@ -239,6 +244,16 @@ def _condition(node: YamlNode) -> Condition:
         system=system,
         location=node.location,
     )
+
+
+def _confidence(node: YamlNode) -> float:
+    """Return the least confidence that an audit must have."""
+    parsed = parse_maximum(node.content) if isinstance(node.content, str) else None
+    if parsed is None or parsed[1] or not 0.5 <= parsed[0] <= 0.999:
+        msg = f"{node.location}: confidence is {node.content!r}"
+        hint = "give 50% to 99.9%, for example confidence: 95%"
+        raise ConfigError(msg, hint)
+    return parsed[0]
 
 
 def _maximum(node: YamlNode) -> tuple[float, bool]:

@@ -26,6 +26,7 @@ from parivox.decide.policy_file import BASELINE, LIMITS_OF_SEARCHES, read_policy
 from parivox.decide.releases import GONE, NEW, PAIRED, UNPAIRED, compare
 from parivox.errors import ConfigError, DataError, name_hint
 from parivox.facts import VALUES_COLUMN, cell_of_row
+from parivox.options.audit import SPEAKER_INTERVAL_METHODS
 from parivox.options.limits import FAILURE_METRICS, RATIO_METRICS
 from parivox.shown import GATE_MODULE, NotebookView
 from parivox.version import __version__
@@ -48,6 +49,8 @@ ABSENT = {NEW: "not_in_baseline", GONE: "not_in_audit"}
 """Why a group cannot be compared with the baseline: it does not pass, as nothing shows that."""
 MIXED = "mixed"
 """How releases are compared where only some groups have the same speakers: these are paired."""
+AUDIT_OPTIONS = ("confidence", "interval", "margin", "fixed_threshold", "gate")
+"""Options of an audit that decide how easily a condition is met."""
 _RELEASE_NAMES = ("the baseline", "the audit")
 _REFERENCES = {"others": "all other groups combined", "pooled": "all groups pooled"}
 _KEY_COLUMNS = ("system", "list", "grouping", "group")
@@ -171,7 +174,8 @@ def gate(
     ConfigError
         If the policy contradicts itself or names what the audit does not have.
     DataError
-        If there is no audit, or none with intervals.
+        If there is no audit, or none with intervals, or its intervals treat trials as independent
+        or have less confidence than the policy asks for.
 
     Examples
     --------
@@ -188,6 +192,7 @@ def gate(
         msg = "the audit has no verdicts, as in audits with --no-intervals or from counts"
         hint = "audit the scores again with intervals"
         raise DataError(msg, hint)
+    _check_evidence(judged_audit.record["options"], rules)
     judge = _Judge(judged_audit, rules, baseline_audit)
     builders = {name: TableBuilder(columns) for name, columns in TABLES.items()}
     date = today or dt.date.today()  # noqa: DTZ011 - the day where the policy is read
@@ -222,6 +227,7 @@ def gate(
             if accepted.until < date
         ],
         "version": __version__,
+        "audit_options": {name: judge.options[name] for name in AUDIT_OPTIONS},
         "reference": _REFERENCES.get(reference, reference),
         "pairing": judge.pairing,
         "changed_groups": judge.changed_groups,
@@ -243,6 +249,27 @@ def gate(
 def _verification_audit(source: Audit | str | os.PathLike[str]) -> Audit:
     """Return an audit to judge; refuse identification, whose limits the audit itself checks."""
     return loaded_audit(source, "parivox gate", LIMITS_OF_SEARCHES)
+
+
+def _check_evidence(options: Mapping[str, Any], policy: Policy) -> None:
+    """Refuse intervals that are narrower than the policy allows: any limit is met more easily."""
+    if options["interval"] not in SPEAKER_INTERVAL_METHODS:
+        msg = (
+            f"the intervals of the audit ({options['interval']}) treat trials as independent and "
+            "are for comparison only"
+        )
+        hint = "audit the scores again without --interval"
+        raise DataError(msg, hint)
+    if options["confidence"] < policy.confidence:
+        msg = (
+            f"the audit has a confidence of {options['confidence']}, but {policy.name} needs "
+            f"at least {policy.confidence}"
+        )
+        hint = (
+            f"audit the scores again with --confidence {policy.confidence}, or write "
+            f"'confidence: {options['confidence']}' into the policy"
+        )
+        raise DataError(msg, hint)
 
 
 def _acceptance_reason(policy: Policy, condition: Condition, row: Row, date: dt.date) -> str:

@@ -29,6 +29,7 @@ from parivox.core.planning import (
 from parivox.core.verdict import EQUIVALENCE_CONFIDENCE
 from parivox.decide.pilot_audit import KEY, PilotGroups, groups_without_pilot, pilot_groups
 from parivox.decide.policy_file import BASELINE, read_policy
+from parivox.errors import ConfigError
 from parivox.options.audit import AuditOptions
 from parivox.options.plan import PlanOptions
 from parivox.shown import NotebookView
@@ -220,6 +221,10 @@ def plan(
         trials_per_speaker=trials_per_speaker,
         policy=None if policy is None else read_policy(policy),
     )
+    if options.policy is not None and options.policy.confidence > confidence:
+        msg = f"{options.policy.name} needs a confidence of {options.policy.confidence}"
+        hint = f"add --confidence {options.policy.confidence}"
+        raise ConfigError(msg, hint)
     builders = {name: TableBuilder(columns) for name, columns in TABLES.items()}
     if pilot is None:
         families = groups_without_pilot(options)

@@ -42,7 +42,8 @@ OUTPUT_SECTION = "output"
 DISPLAY_SECTION = "display"
 
 REFERENCES = ("others", "pooled", "macro", "geomean", "best")
-INTERVAL_METHODS = ("speakers", "bootstrap", "wilson", "clopper-pearson", "jeffreys")
+SPEAKER_INTERVAL_METHODS = ("speakers", "bootstrap")
+INTERVAL_METHODS = (*SPEAKER_INTERVAL_METHODS, "wilson", "clopper-pearson", "jeffreys")
 NEVER, OFFENDERS = "never", "offenders"
 FAIL_CONDITIONS = ("not-met", "inconclusive", "worse")
 OLD_FAIL_CONDITION = "cannot-tell"

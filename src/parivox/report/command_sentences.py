@@ -60,6 +60,10 @@ COMMAND_SENTENCES: dict[str, SentenceTemplate] = {
         "Groups that are in only one of the two audits do not pass. Audit both releases with "
         "these groups, or accept the groups in the policy with a reason and an end date"
     ),
+    "gate_audit_options": SentenceTemplate(
+        "Options of the audit: {options}",
+        {"options": "--confidence 0.95 --interval speakers --margin 1.25"},
+    ),
     "no_group_examined": SentenceTemplate("no group was examined"),
     "rate_at_most": SentenceTemplate(
         "{rate} must be at most {limit:g} %",

@@ -208,6 +208,7 @@ def _judged_value_text(row: Row) -> str:
 
 def _remarks(gate: Gate) -> Iterator[str]:
     """Yield what else a reader should know, and how to resolve what is inconclusive."""
+    yield full_sentence("gate_audit_options", options=_audit_options_text(gate))
     yield from changed_group_sentences(gate.record["changed_groups"])
     if attacks := gate.record.get("attacks_of_releases"):
         yield differing_attacks_text(attacks)
@@ -221,6 +222,18 @@ def _remarks(gate: Gate) -> Iterator[str]:
         yield _HINT
     if any(are_absent):
         yield _HINT_ABSENT
+
+
+def _audit_options_text(gate: Gate) -> str:
+    """Return options of the audit as they are written; a list is joined, an unset one left out."""
+    words = []
+    for name, option in gate.record["audit_options"].items():
+        if not option:
+            continue
+        option_text = ",".join(option) if isinstance(option, list | tuple) else str(option)
+        flag = f"--{name.replace('_', '-')}"
+        words.append(flag if option is True else f"{flag} {option_text}")
+    return " ".join(words)
 
 
 def markdown(gate: Gate) -> str:
@@ -253,6 +266,8 @@ def junit(gate: Gate) -> str:
         suite = ET.SubElement(suites, "testsuite", name=printable(row["condition"]))
         for name, count in counts.items():
             suite.set(name, str(count))
+        properties = ET.SubElement(suite, "properties")
+        ET.SubElement(properties, "property", name="audit options", value=_audit_options_text(gate))
         for group_row in rows:
             system = system_label(group_row["system"], group_row["list"])
             name = printable(f"{system}, {group_row['grouping']}: {group_row['group']}")

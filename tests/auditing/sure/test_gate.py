@@ -13,7 +13,7 @@ from parivox.core.cluster_errors import ErrorsBySpeaker, moments
 from parivox.core.intervals import rate_interval
 from parivox.core.ratios import moments_of_others, ratio_interval
 from parivox.core.verdict import exceeds, holm
-from parivox.report.gate import junit, markdown, outcome_sentence
+from parivox.report.gate import junit, markdown, outcome_sentence, print_gate
 from parivox.report.plan import print_plan
 
 SIZE, TRIALS = 24, 60
@@ -320,6 +320,39 @@ def test_nothing_is_accepted_of_a_group_that_there_is_not(audit):
 def test_an_audit_without_intervals_is_refused(speakers_with_errors):
     with pytest.raises(pv.DataError, match="audit the scores again with intervals"):
         pv.gate(speakers_with_errors.audit(intervals=False), policy(condition(**{"at-most": "5%"})))
+
+
+@pytest.mark.parametrize("interval", ["wilson", "clopper-pearson", "jeffreys"])
+def test_intervals_of_independent_trials_are_refused(speakers_with_errors, interval):
+    audit = speakers_with_errors.audit(interval=interval)
+    with pytest.raises(pv.DataError, match=rf"\({interval}\) treat trials as independent"):
+        pv.gate(audit, policy(condition(**{"at-most": "90%"})))
+
+
+def test_a_lower_confidence_passes_only_if_the_policy_allows_it(speakers_with_errors, audit):
+    weak = speakers_with_errors.audit(confidence=0.5)
+    rules = policy(condition(**{"at-most": "90%", "groups": ["a", "b"]}))
+    with pytest.raises(pv.DataError, match=r"confidence of 0\.5, but policy needs .* 0\.95"):
+        pv.gate(weak, rules)
+    assert pv.gate(weak, {**rules, "confidence": "50%"}).exit_code == 0
+    with pytest.raises(pv.DataError, match=r"at least 0\.99"):
+        pv.gate(audit, {**rules, "confidence": "99%"})
+    with pytest.raises(pv.ConfigError, match=r"needs a confidence of 0\.99; add"):
+        pv.plan(audit, policy={**rules, "confidence": "99%"})
+
+
+def test_every_summary_names_the_options_that_decide_how_easily_a_condition_is_met(
+    speakers_with_errors, capsys
+):
+    options = {"confidence": 0.99, "interval": "bootstrap", "margin": 1.5, "fixed_threshold": True}
+    gates = ["speakers=3"]
+    audit = speakers_with_errors.audit(**options, gates=gates)
+    gate = pv.gate(audit, policy(condition(**{"at-most": "5%"})))
+    print_gate(gate)
+    named = "--confidence 0.99 --interval bootstrap --margin 1.5 --fixed-threshold --gate speakers"
+    for words in (capsys.readouterr().out, markdown(gate), junit(gate)):
+        assert named in " ".join(words.split())
+    assert json.loads(gate.to_json())["audit_options"] == {**options, "gate": gates}
 
 
 def test_a_release_before_is_held_against_the_next(speakers_with_errors, audit, people):
