@@ -17,6 +17,7 @@ from parivox.auditing import (
     BELOW_MINIMUM,
     IS_REFERENCE,
     NO_FAILURES_GIVEN,
+    WITHOUT_TRIALS,
     TableBuilder,
     loaded_audit,
     system_name,
@@ -25,7 +26,7 @@ from parivox.core.verdict import exceeds, holm
 from parivox.decide.policy_file import BASELINE, LIMITS_OF_SEARCHES, read_policy
 from parivox.decide.releases import GONE, NEW, PAIRED, UNPAIRED, compare
 from parivox.errors import ConfigError, DataError, name_hint
-from parivox.facts import VALUES_COLUMN, cell_of_row
+from parivox.facts import VALUES_COLUMN, cell_of_row, facts_of_row
 from parivox.options.audit import SPEAKER_INTERVAL_METHODS
 from parivox.options.limits import FAILURE_METRICS, RATIO_METRICS
 from parivox.shown import GATE_MODULE, NotebookView
@@ -53,6 +54,7 @@ AUDIT_OPTIONS = ("confidence", "interval", "margin", "fixed_threshold", "gate")
 """Options of an audit that decide how easily a condition is met."""
 _RELEASE_NAMES = ("the baseline", "the audit")
 _REFERENCES = {"others": "all other groups combined", "pooled": "all groups pooled"}
+_FURTHER_GROUPS = "further groups"
 _KEY_COLUMNS = ("system", "list", "grouping", "group")
 TABLES: dict[str, dict[str, str]] = {
     "conditions": {
@@ -304,6 +306,7 @@ class _Judge:
         self.baseline_has_spoof = baseline is None or any(
             row["metric"] == "sfar" for row in baseline_rows
         )
+        self.groups_without_trials = _groups_without_trials(audit)
         conditions = {condition.name: condition for condition in policy.conditions}
         for condition in policy.conditions:
             self._check_names(condition, condition.groups, condition.location)
@@ -333,6 +336,8 @@ class _Judge:
         """Refuse what the audit does not have."""
         audit = self.audit
         audit_groups = {(row["grouping"], row["group"]) for row in audit.groups.rows()}
+        for (_, _, grouping), groups_without_trials in self.groups_without_trials.items():
+            audit_groups |= {(grouping, group) for group in groups_without_trials}
         known_groups = {
             group
             for grouping, group in audit_groups | self.baseline_groups
@@ -427,7 +432,8 @@ class _Judge:
             question, rows = "times the baseline", [*self._change_rows(condition, key)]
         else:
             question, rows = "ratio", [*self._ratio_rows(condition, key)]
-        for row in [*rows, *self._gone_rows(condition, family["grouping"], rows)]:
+        absent_rows = self._absent_rows(condition, family, {row["group"] for row in rows})
+        for row in [*rows, *absent_rows]:
             group = row["group"]
             # a condition without groups is of all of them, but not of all together
             is_limited = group in condition.groups if condition.groups else group != "pooled"
@@ -458,17 +464,25 @@ class _Judge:
         rows = self.audit.operating_points.subset(**system).rows()
         return rows[0]["operating_point"] if rows else ""
 
-    def _gone_rows(
-        self, condition: Condition, grouping: str, rows: Sequence[Mapping[str, Any]]
+    def _absent_rows(
+        self, condition: Condition, family: Mapping[str, str], judged_groups: set[str]
     ) -> Iterator[Row]:
-        """Yield the groups that a condition names and that the baseline alone has."""
-        judged_groups = {row["group"] for row in rows}
-        for group in condition.groups:
-            if group not in judged_groups and (grouping, group) in self.baseline_groups:
+        """Yield groups without a rate: of the speaker table, and those named of the baseline."""
+        grouping = family["grouping"]
+        # without these, a gate would reward that the trials of a group are left out
+        groups = self.groups_without_trials.get(tuple(family[name] for name in _KEY_COLUMNS[:3]))
+        reasons = dict.fromkeys(groups or (), "no_trials")
+        reasons |= {
+            group: ABSENT[GONE]
+            for group in condition.groups
+            if (grouping, group) in self.baseline_groups
+        }
+        for group, reason in reasons.items():
+            if group not in judged_groups:
                 yield {
                     **dict.fromkeys(("value", "low", "high", "p")),
                     "group": group,
-                    "reason": ABSENT[GONE],
+                    "reason": reason,
                     "beyond": False,
                     "within": False,
                 }
@@ -579,6 +593,19 @@ class _Judge:
             "beyond": True,
             "within": high is not None and high <= condition.maximum,
         }
+
+
+def _groups_without_trials(audit: Audit) -> dict[tuple[str, ...], list[str]]:
+    """Return groups of the speaker table without trials, by system, list and grouping."""
+    groups = {}
+    for row in audit.data.subset(item=WITHOUT_TRIALS).rows():
+        (note,) = facts_of_row(row, "note")
+        names = [*note.values.get("groups", ())]
+        # an audit names some of many, and one of an earlier release may name none
+        if not names or note.values["more"]:
+            names.append(_FURTHER_GROUPS)
+        groups[tuple(row[name] for name in _KEY_COLUMNS[:3])] = names
+    return groups
 
 
 def _nan_for_none(number: float | None) -> float:

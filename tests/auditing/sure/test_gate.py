@@ -184,6 +184,44 @@ def test_rates_are_held_against_a_limit_by_their_intervals(audit):
         ]
 
 
+ASKED = [{"at-most": "99%"}, {"at-most": "50x"}, {"not": "worse"}]
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_a_group_whose_trials_are_left_out_does_not_pass(asked):
+    audit = released(without=("c",))
+    rules = policy(condition(**asked))
+    gate = pv.gate(audit, rules)
+    assert (outcomes(gate)["c"], reasons(gate)["c"]) == ("inconclusive", "no_trials")
+    assert gate.exit_code == 3
+    assert "c (no trials)" in markdown(gate)
+    assert "no trials" in junit(gate)
+    accepted = {"condition": "one", "groups": ["c"], "reason": "few", "until": "2999-01-01"}
+    gate = pv.gate(audit, rules | {"accept": [accepted]})
+    assert gate.groups.subset(group="c").rows()[0]["accepted"]
+
+
+def test_a_policy_that_names_groups_is_of_these():
+    names = ["a", "b"]
+    audit = released(without=("c",))
+    assert pv.gate(audit, policy(condition(**{"at-most": "99%", "groups": names}))).exit_code == 0
+    named = policy(condition(**{"at-most": "99%", "groups": ["c"]}))
+    assert outcomes(pv.gate(audit, named)) == {"c": "inconclusive"}
+
+
+def test_of_many_groups_without_trials_those_that_the_audit_does_not_name_count_too(
+    speakers_with_errors,
+):
+    ids = [f"z{i}" for i in range(12)]
+    table = {name: [*cells, *ids] for name, cells in speakers_with_errors.table.items()}
+    options = {"by": "group", "operating_points": "threshold=0.5", "replicates": 100}
+    audit = pv.audit(speakers_with_errors.trials, speakers=table, **options)
+    gate = pv.gate(audit, policy(condition(**{"at-most": "99%"})))
+    without_trials = [group for group, reason in reasons(gate).items() if reason == "no_trials"]
+    assert len(without_trials) == 11
+    assert without_trials[-1] == "further groups"
+
+
 def test_ratios_are_those_to_everyone_else(audit):
     gate = pv.gate(audit, policy(condition(**{"at-most": "1.5x"})))
     assert outcomes(gate) == {"a": "pass", "b": "pass", "c": "fail", "d": "inconclusive"}
