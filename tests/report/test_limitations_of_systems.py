@@ -104,3 +104,18 @@ def test_groups_with_few_speakers_are_counted_over_all_groupings():
         for grouping in ("sex", "sex+age")
     )
     assert f" of {n_groups} groups (all groupings) have fewer than" in check_sentence(check)
+
+
+def test_an_operating_point_without_threshold_is_named_with_its_reason(printed_summary):
+    points = ["fpr=0.00001", "fnr=0.3"]
+    options = {"by": "sex", "operating_points": points, "intervals": False}
+    words = "fpr=0.00001 has no threshold (fpr=0.00001 corresponds to less than one error in"
+    audit = pv.audit({"A": trials()}, PEOPLE, **options)
+    (named,) = [caveat for caveat in caveats(audit) if caveat.short.startswith(words)]
+    assert named.anchor == "points"
+    assert words in " ".join(printed_summary(audit).split())
+    # without any threshold, the headline gives the reason
+    options["operating_points"] = points[:1]
+    assert not [
+        c for c in caveats(pv.audit({"A": trials()}, PEOPLE, **options)) if words in c.short
+    ]

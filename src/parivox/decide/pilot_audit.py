@@ -207,6 +207,9 @@ def pilot_groups(table: Table, options: PlanOptions) -> Iterator[tuple[Row, Pilo
         msg = "the pilot has no design effects, as in audits with --no-intervals or without errors"
         hint = "audit again with intervals, or give --icc, for example --icc fnr=0.1"
         raise DataError(msg, hint)
+    # a plan starts with the primary operating point: the first that has a threshold
+    points_with_rates = {_point_of(row) for row in rows if row["value"] is not None}
+    rows = [row for row in rows if _point_of(row) in points_with_rates]
     chosen_points = _nearest_operating_points(rows, options.target_fpr)
     families: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
@@ -216,6 +219,10 @@ def pilot_groups(table: Table, options: PlanOptions) -> Iterator[tuple[Row, Pilo
     for family, family_rows in families.items():
         key = dict(zip(KEY, family, strict=True))
         yield key, PilotGroups.from_rows(family_rows, key, options)
+
+
+def _point_of(row: Row) -> tuple[str, ...]:
+    return tuple(row[name] for name in ("system", "list", "within", "operating_point"))
 
 
 def _nearest_operating_points(

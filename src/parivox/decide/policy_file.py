@@ -28,7 +28,7 @@ parivox-policy: 1
 
 # A condition limits one rate of every group: fnr, fpr, frr, far, fta or fte.
 # The keys 'by', 'groups', 'system' and 'at' select what the condition applies to.
-# Default: all groups of all groupings and systems, at the first operating point.
+# Default: all groups of all groupings and systems, at the primary operating point.
 
 conditions:
 - name: no group may exceed 1.5 times the FNR of the other groups
@@ -76,7 +76,7 @@ class Condition:
     maximum: float | None  # None where the verdict is asked for
     is_ratio: bool
     reference: str  # of a ratio: `OTHERS`, or `BASELINE`
-    grouping: str = ""  # these four: all, or the first operating point, where empty
+    grouping: str = ""  # these four: all, or the primary operating point, where empty
     groups: tuple[str, ...] = ()
     operating_point: str = ""
     system: str = ""

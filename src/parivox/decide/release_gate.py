@@ -455,14 +455,22 @@ class _Judge:
             }
 
     def _operating_point(self, condition: Condition, family: Mapping[str, str]) -> str:
-        """Return the operating point that a condition names, else the first of the system."""
+        """Return the operating point that a condition names, else the primary one of the system."""
         if condition.rate in FAILURE_METRICS:  # which no threshold decides
             return ""
         if condition.operating_point:
             return condition.operating_point
-        system = {name: family[name] for name in ("system", "list")}
-        rows = self.audit.operating_points.subset(**system).rows()
-        return rows[0]["operating_point"] if rows else ""
+        system, list_ = family["system"], family["list"]
+        rows = self.audit.operating_points.subset(system=system, list=list_).rows()
+        points = [row["operating_point"] for row in rows]
+        primary_points = {
+            f"{grouping}@{point}": point
+            for grouping in self.audit.record["groupings"]
+            for point in points
+        }
+        # the first may have no threshold; without a primary one, it is what was asked for
+        primary = self.audit.record.get("primary", {}).get(system_name(system, list_))
+        return primary_points.get(primary, points[0] if points else "")
 
     def _absent_rows(
         self, condition: Condition, family: Mapping[str, str], judged_groups: set[str]

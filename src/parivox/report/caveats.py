@@ -25,6 +25,7 @@ from parivox.report.audit_queries import (
     POOLED,
     error_types,
     first_point_name,
+    located_points,
     rates_by_group,
     scopes,
     scopes_by_grouping,
@@ -32,7 +33,7 @@ from parivox.report.audit_queries import (
     system_label,
     systems,
 )
-from parivox.report.catalogue import sentence_text
+from parivox.report.catalogue import inconclusive_text, sentence_text
 from parivox.report.identification import is_identification, limitations
 from parivox.report.limitation_sentences import Caveat
 from parivox.report.sheets.comparison import pairs
@@ -192,6 +193,23 @@ def unusual_operating_points(audit: Audit) -> Iterator[Caveat]:
             "unusual_operating_point",
             {"systems": note.systems, "note": note.words},
             _systems_to_name(audit, note.labels),
+        )
+
+
+def operating_points_without_threshold(audit: Audit) -> Iterator[Caveat]:
+    """Yield which operating points have no threshold, if others have one."""
+    if not any(located_points(audit, system) for system in systems(audit)):
+        return  # which is the headline
+    labels_of_point: dict[tuple[str, str], list[str]] = {}
+    for row in audit.operating_points.subset(within="").rows():
+        if row["reason"]:
+            key = row["operating_point"], inconclusive_text(row)
+            labels_of_point.setdefault(key, []).append(system_label(row["system"], row["list"]))
+    for (point, reason), labels in labels_of_point.items():
+        yield Caveat(
+            "operating_point_without_threshold",
+            {"operating_point": point, "reason": reason},
+            _systems_to_name(audit, tuple(labels)),
         )
 
 
@@ -401,6 +419,7 @@ RULES: tuple[Callable[[Audit], Iterator[Caveat]], ...] = (
     missing_scores,
     trials_in_common,
     unusual_operating_points,
+    operating_points_without_threshold,
     thresholds_set_on_audited_trials,
     rules_fitted_on_audited_trials,
     trials_of_each_system,
@@ -416,6 +435,7 @@ RULES: tuple[Callable[[Audit], Iterator[Caveat]], ...] = (
 """All rules, in the order in which a report lists what they find."""
 SEARCH_RULES: tuple[Callable[[Audit], Iterator[Caveat]], ...] = (
     limitations,
+    operating_points_without_threshold,
     associated_attributes,
     under_represented_groups,
 )

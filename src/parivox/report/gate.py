@@ -20,6 +20,8 @@ from parivox.decide.release_gate import (
 from parivox.decide.releases import PAIRED
 from parivox.errors import printable
 from parivox.facts import Fact
+from parivox.options.audit import AuditOptions
+from parivox.options.kinds import option_fields
 from parivox.report.audit_queries import system_label, these_attacks_text
 from parivox.report.catalogue import fact_text, full_sentence, inconclusive_text, sentence_text
 from parivox.report.releases import changed_group_sentences, differing_attacks_text
@@ -225,15 +227,13 @@ def _remarks(gate: Gate) -> Iterator[str]:
 
 
 def _audit_options_text(gate: Gate) -> str:
-    """Return options of the audit as they are written; a list is joined, an unset one left out."""
-    words = []
-    for name, option in gate.record["audit_options"].items():
-        if not option:
-            continue
-        option_text = ",".join(option) if isinstance(option, list | tuple) else str(option)
-        flag = f"--{name.replace('_', '-')}"
-        words.append(flag if option is True else f"{flag} {option_text}")
-    return " ".join(words)
+    """Return options of the audit as they are written on the command line."""
+    fields = option_fields(AuditOptions)
+    return " ".join(
+        word
+        for name, setting in gate.record["audit_options"].items()
+        for word in fields[name].command_line_words(setting)
+    )
 
 
 def markdown(gate: Gate) -> str:

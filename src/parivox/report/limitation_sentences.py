@@ -536,6 +536,12 @@ LIMITATIONS: dict[str, LimitationTemplate] = {
         {"systems": "V2 against L", "shared": "both systems have 9,850 trials in common"},
     ),
     "unusual_operating_point": _limitation("{note}", "{systems}: {note}", "points", _NOTE),
+    "operating_point_without_threshold": _limitation(
+        "{operating_point} has no threshold ({reason})",
+        "The operating point {operating_point} has no threshold and no error rates ({reason})",
+        "points",
+        {"operating_point": "fpr=0.001", "reason": "no nontarget trials"},
+    ),
     "thresholds_set_on_audited_trials": _limitation(
         "thresholds set on the audited trials (error rates on other trials may differ)",
         (

@@ -315,6 +315,20 @@ def test_what_is_broken_is_not_accepted(audit):
     assert pv.gate(audit, rules, today=date(2027, 1, 1)).exit_code == 1
 
 
+def test_a_condition_without_a_point_is_of_the_primary_one():
+    rules = policy(condition(**{"at-most": "99%"}))
+    audit = released(points=("fpr=0.00001", "fnr=0.3"))
+    assert audit.record["primary"] == {"scores": "region@fnr=0.3"}
+    gate = pv.gate(audit, rules)
+    assert {row["operating_point"] for row in gate.groups.rows()} == {"fnr=0.3"}
+    assert gate.exit_code == 0
+    plan = pv.plan(audit, policy=rules)
+    assert {row["operating_point"] for row in plan.conditions.rows()} == {"fnr=0.3"}
+    # one that was chosen stays the question, with or without a threshold
+    chosen = released(points=("fpr=0.00001", "fnr=0.3"), primary="region@fpr=0.00001")
+    assert pv.gate(chosen, rules).exit_code == 3
+
+
 def test_a_group_is_no_reference_of_itself(speakers_with_errors):
     audit = speakers_with_errors.audit(reference=["a"])
     gate = pv.gate(audit, policy(condition(**{"at-most": "1.5x", "groups": ["a", "b"]})))
