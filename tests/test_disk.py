@@ -2,6 +2,7 @@
 
 import errno
 import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ from parivox.runtime.disk import (
     atomic_folder,
     current_path,
     explain_write_errors,
+    writable_file,
 )
 
 pytestmark = [
@@ -195,3 +197,30 @@ def test_an_error_of_another_kind_stays_what_it_is():
     assert str(error.value) == (
         "--out a: cannot be written (Permission denied); correct the cause, or name another file"
     )
+
+
+def test_a_device_or_a_pipe_is_neither_read_nor_replaced(tmp_path):
+    device, pipe = tmp_path / "device", tmp_path / "pipe"
+    device.symlink_to("/dev/zero")
+    os.mkfifo(pipe)
+    with pytest.raises(ConfigError, match="device: is not a regular file"):
+        writable_file(device, "gate.xml")
+    with pytest.raises(ConfigError, match="is not a regular file"), atomic_file(pipe) as aside:
+        aside.write_text("x")
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_gate_does_not_read_a_device(program, tmp_path):
+    ends = [
+        subprocess.run(
+            [program, "gate", "audit", "--policy", "policy.yaml", option, "/dev/zero"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        for option in ("--junit", "--markdown")
+    ]
+    assert {end.returncode for end in ends} == {2}
+    assert all("/dev/zero: is not a regular file" in end.stderr for end in ends)

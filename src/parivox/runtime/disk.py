@@ -48,8 +48,15 @@ _SYSTEM_ERROR_TEXT = re.compile(r"os error (\d+)|\d+ requested and \d+ written")
 
 @contextlib.contextmanager
 def atomic_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a file to write, which replaces `path` when the block ends without an error."""
+    """Yield a file to write, which replaces `path` when the block ends without an error.
+
+    Raises
+    ------
+    ConfigError
+        If there is a device or a pipe, which would be lost.
+    """
     target = Path(os.path.realpath(path))
+    _refuse_special_file(target, os.fsdecode(path))
     with _hidden_folder(target.parent) as folder:
         # the same name, because writers choose the format by its extension
         hidden_file = folder / Path(path).name
@@ -148,6 +155,7 @@ def writable_file(path: str | os.PathLike[str], example: str) -> Path:
             msg = f"{text}: folder {file.parent} does not exist"
             hint = "name a file in a folder that exists"
             raise ConfigError(msg, hint)
+        _refuse_special_file(file, text)  # which may have no end
         is_foreign = file.exists() and not is_written_by_parivox(file)
     except (OSError, ValueError) as error:
         raise write_error(text, error) from error
@@ -158,6 +166,14 @@ def writable_file(path: str | os.PathLike[str], example: str) -> Path:
     if not os.access(file.parent, os.W_OK | os.X_OK):
         raise write_error(text, PermissionError(f"{file.parent} is not a folder to write to"))
     return file
+
+
+def _refuse_special_file(file: Path, text: str) -> None:
+    """Refuse to write over a device, a pipe or a socket."""
+    if file.exists() and not (file.is_file() or file.is_dir()):
+        msg = f"{text}: is not a regular file"
+        hint = "name another file"
+        raise ConfigError(msg, hint)
 
 
 def is_written_by_parivox(file: Path) -> bool:
