@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import parivox as pv
+from parivox.monitoring.state_checks import TEST_COLUMNS
 
 PEOPLE = pl.DataFrame(
     {"customer": [f"c{i:02d}" for i in range(24)], "gender": ["f", "m"] * 12},
@@ -41,6 +42,18 @@ def written(tmp_path_factory):
     for n in range(3):
         count(folder, n, new=n == 0)
     return (folder / "state").read_bytes()
+
+
+@pytest.fixture
+def rising(tmp_path):
+    """A state with an alarm of m, and its key."""
+    (tmp_path / "key").write_text("0123456789abcdef")
+    names = PEOPLE["customer"].to_list() * 10
+    decisions = ["reject" if i % 2 or i % 40 == 0 else "accept" for i in range(240)]
+    calls = {"call": [str(i) for i in range(240)], "customer": names, "decision": decisions}
+    options = {"speakers": PEOPLE, "by": "gender", "limits": "fnr=1%", "day": "2026-03-02"}
+    pv.monitor(calls, state=tmp_path / "state", key=tmp_path / "key", new=True, **options)
+    return tmp_path
 
 
 @pytest.fixture
@@ -109,6 +122,13 @@ def cut_header(data):
     return packed({**members, "trials.npy": members["trials.npy"][:9] + b"{(" * 40})
 
 
+def alarm_of(day, group):
+    """An alarm as a state lists it."""
+    numbers = dict.fromkeys((name for name, kind in TEST_COLUMNS.items() if kind != "str"), 1)
+    texts = dict.fromkeys((name for name, kind in TEST_COLUMNS.items() if kind == "str"), day)
+    return {"day": day, **numbers, **texts, "against": "others", "group": group, "is_alarm": True}
+
+
 EDITED = {
     "empty": lambda _: b"",
     "text": lambda _: b"trials",
@@ -152,6 +172,17 @@ EDITED = {
             {"group": "f", "against": "others", "day": head["days"][0]["day"], "fnr": "high"}
         )
     ),
+    "an alarm without numbers": with_head(
+        lambda head: head["alarms"].append(
+            {"group": "f", "against": "others", "day": head["days"][0]["day"]}
+        )
+    ),
+    "an alarm of a group that is not watched": with_head(
+        lambda head: (
+            head["settings"].update(watched=["f"]),
+            head["alarms"].append(alarm_of(head["days"][0]["day"], "m")),
+        )
+    ),
     "another version": with_head(lambda head: head.update({"parivox-state": 3})),
     "version of words": with_head(lambda head: head.update({"parivox-state": [1]})),
 }
@@ -167,6 +198,46 @@ def test_an_edited_state_is_refused_in_a_sentence_and_left_alone(folder, name):
         (words,) = str(caught.value).splitlines()
         assert words.startswith(f"{folder / 'state'}: is ")
     assert (folder / "state").read_bytes() == edited
+
+
+def as_version_1(data):
+    head = with_head(lambda head: head.update({"parivox-state": 1}))
+    return without("products.npy")(without("seal")(head(data)))
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        with_head(lambda head: head.update(alarms=[])),
+        with_head(lambda head: head["settings"].update(margin=100)),
+        with_array(put(0, 3), "speaker"),
+        without("seal"),
+        lambda data: packed({**members_of(data), "seal": b"0" * 64}),
+        as_version_1,
+    ],
+)
+def test_an_edited_state_is_told_by_its_seal(rising, edit):
+    state = rising / "state"
+    options = {"state": state, "key": rising / "key"}
+    assert len(pv.monitor(**options).alarms)
+    state.write_bytes(edit(state.read_bytes()))
+    for use in (lambda: pv.monitor(**options), lambda: count(rising, 40, limits="fnr=1%")):
+        with pytest.raises(pv.DataError, match=r"is (not as parivox monitor|a damaged)"):
+            use()
+
+
+def test_another_key_is_refused_where_a_state_is_read(rising):
+    (rising / "other").write_text("fedcba9876543210")
+    with pytest.raises(pv.ConfigError, match="was started with another key"):
+        pv.monitor(state=rising / "state", key=rising / "other")
+
+
+def test_an_alarm_that_counts_still_show_is_raised_although_a_state_lists_none(rising):
+    state = rising / "state"
+    listed = pv.monitor(state=state).alarms.rows()
+    state.write_bytes(with_head(lambda head: head.update(alarms=[]))(state.read_bytes()))
+    raised = pv.monitor(state=state).alarms.rows()
+    assert {row["group"] for row in raised} == {row["group"] for row in listed} == {"m"}
 
 
 @pytest.mark.slow
@@ -200,8 +271,8 @@ def test_a_state_that_was_changed_meanwhile_is_not_written(folder, monkeypatch):
 
     read = module.read_stream
 
-    def read_and_changed(name):
-        stream = read(name)
+    def read_and_changed(name, key):
+        stream = read(name, key)
         state_bytes = (folder / "state").read_bytes()
         (folder / "state").write_bytes(state_bytes + b" ")  # as a program without locks would
         return stream

@@ -22,7 +22,7 @@ from parivox.errors import ConfigError
 from parivox.runtime.disk import atomic_file, explain_write_errors, lock_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 MIN_KEY_BYTES, MAX_KEY_BYTES = 16, 64
 """Bytes of a key: fewer could be guessed, more are none of BLAKE2b's."""
@@ -34,7 +34,7 @@ _NAME_USE, _SITE_USE, _BLOCK_USE = (
     b"parivox site",
     b"parivox block",
 )  # uses of one key
-_MARK_USE = b"parivox mark"
+_MARK_USE, _SEAL_USE = b"parivox mark", b"parivox seal"
 
 KDF = "scrypt-15-8-1"
 """How keys are derived: scrypt with N = 2 ** 15, r = 8 and p = 1."""
@@ -106,6 +106,14 @@ class SiteKey:
     def mark(self, text: str) -> str:
         """What shows whether two texts are the same, and without the key nothing of them."""
         return self._hash(_MARK_USE, [text])
+
+    def seal(self, members: Mapping[str, bytes]) -> str:
+        """What only this key gives to the members of a file, by name."""
+        digest = hashlib.blake2b(_SEAL_USE, digest_size=32, key=self.secret)
+        for member in members.items():
+            for part in (member[0].encode(), member[1]):
+                digest.update(len(part).to_bytes(8, "big") + part)
+        return digest.hexdigest()
 
     def _hash(self, use: bytes, words: Iterable[str]) -> str:
         digest = hashlib.blake2b(use, digest_size=8, key=self.secret)

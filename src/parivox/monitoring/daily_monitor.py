@@ -244,12 +244,13 @@ def monitor(
             msg = "--new needs the trials of the first day"
             hint = "name the file of these trials"
             raise ConfigError(msg, hint)
-        stream = read_stream(name)
+        stream = read_stream(name, options.key)
         if stream is None:
             msg = f"--state {name}: file not found"
             hint = "check the path"
             raise ConfigError(msg, hint)
-        return _monitor_of(stream, group_tests(stream), {})
+        rows = group_tests(stream)
+        return _monitor_of(_with_alarms(stream, rows), rows, {})
     if options.new_key is not None and not options.new:
         msg = "--new-key applies only to a new stream"
         hint = "add --new, or give the stream's own --key"
@@ -261,7 +262,7 @@ def monitor(
 def _count_day(scores: Any, options: MonitorOptions, name: str) -> Monitor:
     """Count a day into a state file that this process has locked, and test all groups."""
     previous_sha256 = state_sha256(name)
-    stream = read_stream(name)
+    stream = read_stream(name, None if options.new else options.key)
     if stream is None and not options.new:
         msg = f"--state {name}: file not found"
         hint = "check the path, or start a stream with --new"
@@ -290,18 +291,23 @@ def _count_day(scores: Any, options: MonitorOptions, name: str) -> Monitor:
     notes.append(DataNote("speakers", "moved_customers", n_moved))
     with stage("watching"):
         rows = group_tests(stream)
-    raised_before = {(alarm["against"], alarm["group"]) for alarm in stream.alarms}
-    alarms = [
-        {"day": day.day.isoformat(), **row}
-        for row in rows
-        if row["is_alarm"] and (row["against"], row["group"]) not in raised_before
-    ]
-    stream = replace(stream, alarms=[*stream.alarms, *alarms])
-    size = stream.write(name, previous_sha256)
+    stream = _with_alarms(stream, rows)
+    size = stream.write(name, previous_sha256, site)
     left_out = [
         {"item": note.item, "count": note.count, "note": note.note} for note in notes if note.count
     ]
     return _monitor_of(stream, rows, {"bytes": size, "left_out": left_out})
+
+
+def _with_alarms(stream: Stream, rows: Sequence[Mapping[str, Any]]) -> Stream:
+    """Return the stream with the alarms of its last day that it does not list."""
+    raised_before = {(alarm["against"], alarm["group"]) for alarm in stream.alarms}
+    alarms = [
+        {"day": stream.days[-1]["day"], **row}
+        for row in rows
+        if row["is_alarm"] and (row["against"], row["group"]) not in raised_before
+    ]
+    return replace(stream, alarms=[*stream.alarms, *alarms])
 
 
 def _read_trials(scores: Any, options: MonitorOptions) -> tuple[TrialSet, Grouping]:
@@ -388,10 +394,6 @@ def _baseline_rates(path: str | os.PathLike[str], grouping: Grouping) -> dict[st
 
 def _check_same_settings(fixed: Mapping[str, Any], current: Mapping[str, Any], name: str) -> None:
     """Refuse settings that differ from those of the stream; groups may have been added."""
-    if fixed["site"] != current["site"]:
-        msg = f"--state {name}: was started with another key"
-        hint = "give the original --key, or another --state"
-        raise ConfigError(msg, hint)
     for setting in ("by", "limit", "baseline", "alpha", "margin", "day_sd", "impostors"):
         if fixed[setting] != current[setting]:
             fixed_text = "other rates" if setting == "baseline" else fixed[setting]

@@ -24,6 +24,7 @@ from parivox.core.sequential import (
     score,
 )
 from parivox.facts import fact
+from parivox.monitoring.state_checks import TEST_COLUMNS
 from parivox.monitoring.stream import DAYS_PER_WEEK, MAX_START_WEEKS
 
 if TYPE_CHECKING:
@@ -46,26 +47,6 @@ UNKNOWN_DAY_SD = 0.5
 """Variation from day to day that is allowed for until it is known."""
 DAY_LEVEL = 0.1
 """Level of the test for more variation from day to day than is allowed for."""
-TEST_COLUMNS = {
-    "against": "str",
-    "group": "str",
-    "since": "str",
-    "speakers": "int",
-    "trials": "int",
-    "errors": "int",
-    "fnr": "float",
-    "reference": "float",
-    "ratio": "float",
-    "low": "float",
-    "high": "float",
-    "chance": "float",
-    "is_alarm": "bool",
-    "changed": "str",
-    "silent_at": "int",
-    "explained_by": "float",
-    "others_ratio": "float",
-    "reason": "str",
-}
 VARYING_RATES = "varying_rates"
 """Reason code: the rates of many speakers vary from day to day."""
 _MAX_RATIO = 1e4

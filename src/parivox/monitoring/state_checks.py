@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from parivox.data.site_key import KDFS, NO_KDF
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -18,7 +18,29 @@ if TYPE_CHECKING:
 
 REFERENCES = ("others", "before", "baseline", "limit")
 _NUMBER_BOUNDS = {"alpha": (0, 0.5), "margin": (1, 100), "impostors": (0, 0.5), "day_sd": (0, 2)}
-_TEXT_COLUMNS = ("against", "group", "day", "changed", "since", "reason")
+TEST_COLUMNS = {
+    "against": "str",
+    "group": "str",
+    "since": "str",
+    "speakers": "int",
+    "trials": "int",
+    "errors": "int",
+    "fnr": "float",
+    "reference": "float",
+    "ratio": "float",
+    "low": "float",
+    "high": "float",
+    "chance": "float",
+    "is_alarm": "bool",
+    "changed": "str",
+    "silent_at": "int",
+    "explained_by": "float",
+    "others_ratio": "float",
+    "reason": "str",
+}
+"""Columns of the test of a group, with their kinds."""
+_MAY_LACK = ("reference", "ratio", "high", "others_ratio")
+"""Columns of an alarm that may be without a number."""
 _MAX_COUNT = 1 << 40
 """Largest count of a state."""
 
@@ -119,14 +141,18 @@ def _check_counts(arrays: Arrays, n_days: int, n_groups: int, weeks: int) -> Non
 def _check_alarms(alarms: Any, settings: Mapping[str, Any], days: set[str]) -> None:
     _require(isinstance(alarms, list), "alarms are no list")
     for alarm in alarms:
+        _require(alarm.keys() == {"day", *TEST_COLUMNS}, "an alarm has other columns")
         _require(alarm["against"] in settings["against"], "an alarm is of an unknown test")
-        is_known = alarm["group"] in settings["groups"] and alarm["day"] in days
+        is_known = alarm["group"] in settings["watched"] and alarm["day"] in days
         _require(is_known, "an alarm is of an unknown group or day")
-        for name, cell in alarm.items():
-            is_word = name in _TEXT_COLUMNS and isinstance(cell, str)
-            is_number = name not in _TEXT_COLUMNS and (cell is None or _is_finite(cell))
-            _require(is_word or is_number, f"{name} of an alarm is out of range")
+        for name, kind in TEST_COLUMNS.items():
+            holds = _IS_OF_KIND[kind](alarm[name]) or (alarm[name] is None and name in _MAY_LACK)
+            _require(holds, f"{name} of an alarm is out of range")
 
 
-def _is_finite(number: Any) -> bool:
-    return isinstance(number, bool) or _is_number(number, -_MAX_COUNT, _MAX_COUNT)
+_IS_OF_KIND: dict[str, Callable[[Any], bool]] = {
+    "str": lambda cell: isinstance(cell, str),
+    "bool": lambda cell: isinstance(cell, bool),
+    "int": lambda cell: isinstance(cell, int) and _is_number(cell, -_MAX_COUNT, _MAX_COUNT),
+    "float": lambda cell: _is_number(cell, -_MAX_COUNT, _MAX_COUNT),
+}

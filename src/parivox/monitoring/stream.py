@@ -1,12 +1,13 @@
 """The stream of counts: errors of each day and group, and of each speaker and week; its file.
 
-Speakers are known by keyed hashes only. The file is a ZIP archive of arrays (NumPy's ``.npz``) and
-one text of JSON.
+Speakers are known by keyed hashes only. The file is a ZIP archive of arrays (NumPy's ``.npz``), one
+text of JSON, and a seal: a keyed hash of all of it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hmac
 import io
 import json
 import os
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.core.sequential import SpeakerMoments
+from parivox.data.site_key import NO_KDF, SiteKey
 from parivox.errors import ConfigError, DataError
 from parivox.monitoring.state_checks import check_state
 from parivox.runtime.disk import atomic_file, explain_write_errors, lock_folder, sha256_of
@@ -36,7 +38,7 @@ _MAX_MISSING_DAYS = 366
 DAY_SD = 0.1
 """Default for the variation of rates from day to day that raises no alarm."""
 _READABLE_VERSIONS = (1, STATE_VERSION)
-"""Versions of state files that are read. Version 1 lacks the products of days."""
+"""Versions of state files that are read. Version 1 lacks the products of days and the seal."""
 DAYS_PER_WEEK = 7
 MAX_START_WEEKS = 52
 """Weeks from which on a change is searched; later days belong to the last one."""
@@ -54,6 +56,9 @@ _ARRAY_TYPES = {
     "speaker_trials": np.int64,
     "speaker_errors": np.int64,
 }
+_HEAD, _SEAL = "state.json", "seal"
+_MEMBERS = (_HEAD, *(f"{name}.npy" for name in _ARRAY_TYPES))
+"""What is sealed by the key."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,7 +240,9 @@ class Stream:
 
         return sums_from_week(self.speaker_errors), sums_from_week(self.speaker_trials)
 
-    def write(self, path: str | os.PathLike[str], previous_sha256: str | None) -> int:
+    def write(
+        self, path: str | os.PathLike[str], previous_sha256: str | None, site: SiteKey
+    ) -> int:
         """Write the state file, whole or not at all, and return its size in bytes.
 
         Raises
@@ -253,12 +260,14 @@ class Stream:
                 msg = f"--state {path}: another process has changed it since it was read"
                 hint = "repeat the command"
                 raise ConfigError(msg, hint)
+            members = {_HEAD: json.dumps(head, ensure_ascii=False).encode()}
+            for name, array in compact_arrays.items():
+                buffer = io.BytesIO()
+                np.save(buffer, array, allow_pickle=False)
+                members[f"{name}.npy"] = buffer.getvalue()
             with zipfile.ZipFile(hidden_file, "w", zipfile.ZIP_DEFLATED) as file:
-                file.writestr("state.json", json.dumps(head, ensure_ascii=False))
-                for name, array in compact_arrays.items():
-                    buffer = io.BytesIO()
-                    np.save(buffer, array, allow_pickle=False)
-                    file.writestr(f"{name}.npy", buffer.getvalue())
+                for name, content in {**members, _SEAL: site.seal(members).encode()}.items():
+                    file.writestr(name, content)
             return hidden_file.stat().st_size
 
 
@@ -289,16 +298,20 @@ def state_sha256(path: str | os.PathLike[str]) -> str | None:
         raise DataError(msg, hint) from error
 
 
-def read_stream(path: str | os.PathLike[str]) -> Stream | None:
+def read_stream(
+    path: str | os.PathLike[str], key: str | os.PathLike[str] | None = None
+) -> Stream | None:
     """Return the stream of a state file; None if there is none.
 
     The file may come from anywhere: nothing is unpacked that is too large, and what it holds is
-    checked before it is used.
+    checked before it is used. With the key, its seal is checked, too.
 
     Raises
     ------
+    ConfigError
+        If it was started with another key.
     DataError
-        If it is no state file, of another version, or damaged.
+        If it is no state file, of another version, damaged, or was not sealed with the key.
     """
     file = Path(path)
     if not file.exists():
@@ -309,7 +322,7 @@ def read_stream(path: str | os.PathLike[str]) -> Stream | None:
         with zipfile.ZipFile(file) as archive:
             if sum(member.file_size for member in archive.infolist()) > _MAX_UNPACKED_BYTES:
                 raise ValueError("too large")  # noqa: TRY301, TRY003, EM101
-            head = json.loads(archive.read("state.json"))
+            head = json.loads(archive.read(_HEAD))
             version = head["parivox-state"]
             if version in _READABLE_VERSIONS:
                 arrays = _read_arrays(archive, version)
@@ -329,7 +342,30 @@ def read_stream(path: str | os.PathLike[str]) -> Stream | None:
         msg = f"{path}: is a damaged state of parivox monitor ({reason})"
         hint = "restore the file from a copy"
         raise DataError(msg, hint) from error
+    if key is not None:
+        _check_seal(file, head, key)
     return Stream(head["settings"], head["days"], head["alarms"], **arrays)
+
+
+def _check_seal(path: Path, head: Mapping[str, Any], key: str | os.PathLike[str]) -> None:
+    """Refuse a state that was started with another key, or not sealed with this one."""
+    kdf = head["settings"].get("kdf", NO_KDF)
+    site = SiteKey.read(key, kdf)
+    if site.site != head["settings"]["site"]:
+        msg = f"--state {path}: was started with another key"
+        hint = "give the original --key, or another --state"
+        raise ConfigError(msg, hint)
+    # keys of version 1 were not derived: a later state does not pass for one without a seal
+    if head["parivox-state"] == 1 and kdf == NO_KDF:
+        return
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+        members = {name: archive.read(name) for name in _MEMBERS if name in names}
+        seal = archive.read(_SEAL) if _SEAL in names else b""
+    if not hmac.compare_digest(seal, site.seal(members).encode()):
+        msg = f"{path}: is not as parivox monitor wrote it with this key"
+        hint = "restore the file from a copy"
+        raise DataError(msg, hint)
 
 
 def _read_arrays(archive: zipfile.ZipFile, version: int) -> dict[str, Any]:
