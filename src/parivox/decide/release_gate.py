@@ -470,7 +470,7 @@ class _Judge:
         }
         # the first may have no threshold; without a primary one, it is what was asked for
         primary = self.audit.record.get("primary", {}).get(system_name(system, list_))
-        return primary_points.get(primary, points[0] if points else "")
+        return str(primary_points.get(primary, points[0] if points else ""))
 
     def _absent_rows(
         self, condition: Condition, family: Mapping[str, str], judged_groups: set[str]

@@ -24,9 +24,9 @@ from parivox.monitoring.daily_tests import (
     LIMIT,
     MIN_SPEAKERS,
     OTHERS,
-    TEST_COLUMNS,
     group_tests,
 )
+from parivox.monitoring.state_checks import TEST_COLUMNS
 from parivox.monitoring.stream import (
     DAY_SD,
     DAYS_PER_WEEK,
