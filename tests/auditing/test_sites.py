@@ -1,5 +1,6 @@
 """Sites that may not share rows: counts with tallies of names that a key makes, or of blocks."""
 
+import re
 import stat
 from pathlib import Path
 
@@ -453,3 +454,39 @@ def test_the_record_of_what_was_counted_tells_of_no_trial(trials, few, key, tmp_
     path = tmp_path / "north.key.counted"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert counts.content_sha256 not in path.read_text()
+
+
+def swapped(speakers):
+    """The same speakers, with the groups exchanged."""
+    first, second = dict.fromkeys(speakers["gender"])
+    exchanged = {first: second, second: first}
+    return {**speakers, "gender": [exchanged[group] for group in speakers["gender"]]}
+
+
+def test_speaker_counts_with_other_groups_are_refused(trials, speakers, shared):
+    counts, _ = shared("a", trials, speakers, site="north", withhold=0)
+    _, tally = shared("b", trials, swapped(speakers), site="north", withhold=0)
+    message = r"a\.counts and b\.tally: the number of .*trials of .* \(gender\).* differs \(.*\)"
+    with pytest.raises(DataError, match=message) as error:
+        pv.audit([counts, tally])
+    first, second = re.search(r"differs \(([\d,]+) and ([\d,]+)\)", str(error.value)).groups()
+    assert first != second
+
+
+@pytest.mark.parametrize("moved", ["step", "trials"])
+def test_speaker_counts_with_other_errors_are_refused(trials, speakers, shared, moved):
+    counts, tally = shared("a", trials, speakers, site="north", withhold=0)
+    _, header, columns = read_columns(tally, SPEAKER_COUNTS)
+    changed = columns[moved].copy()
+    is_target = columns["trial_class"] == 1
+    if moved == "step":
+        changed[np.flatnonzero(is_target & (changed > 0))[0]] = 0
+        words = "with scores below"
+    else:  # a trial more of one class, and one less of the other
+        changed[np.flatnonzero(is_target)[0]] += 1
+        several = np.flatnonzero(~is_target & (changed > 1))
+        changed[several[0]] -= 1
+        words = "target trials of"
+    Path(tally).write_bytes(file_bytes(SPEAKER_COUNTS, {**columns, moved: changed}, header))
+    with pytest.raises(DataError, match=rf"a\.counts and a\.tally: the number of .*{words}"):
+        pv.audit([counts, tally])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.auditing.counts.agreement import check_same_trials
 from parivox.auditing.counts.header import read_trial_counts
 from parivox.auditing.counts.suppression import without_suppressed_groups
 from parivox.auditing.counts.trial_counts import LayoutParticipants
@@ -154,6 +155,11 @@ def _with_speaker_counts(
         )
         hint = "give the speaker counts that belong to each file of score counts"
         raise DataError(msg, hint)
+    n_more_files = len(matching_paths) - 1
+    if n_more_files:
+        name = f"{speaker_counts.name} and {n_more_files} more"
+        speaker_counts = replace(speaker_counts, name=name)
+    check_same_trials(counts, speaker_counts)
     n_groupings = len(counts.groupings)
     return replace(
         counts,
