@@ -321,3 +321,23 @@ def test_sweeps_are_grids():
 def test_what_is_no_sweep(text):
     with pytest.raises(ConfigError, match="sweep"):
         parse_sweep(text)
+
+
+@pytest.mark.parametrize(
+    ("certain", "points", "reason"),
+    [
+        (-math.inf, ("fnr=0.1", "threshold=-inf"), "too_many_certain_rejects"),
+        (math.inf, ("fpr=0.1", "min-cdet"), "too_many_certain_accepts"),
+    ],
+)
+def test_no_threshold_accepts_minus_infinity_or_rejects_plus_infinity(certain, points, reason):
+    # a fifth of one class scores minus or plus infinity
+    targets, nontargets = [0.5 + 0.01 * i for i in range(20)], [0.01 * i for i in range(20)]
+    (targets if certain < 0 else nontargets)[:4] = [certain] * 4
+    rows = audit_of(targets, nontargets, [*points, "eer"]).operating_points.rows()
+    reasons = {row["operating_point"]: row["reason"] for row in rows}
+    assert reasons == {**dict.fromkeys(points, reason), "eer": ""}
+    scores, labels = [*targets, *nontargets], [1] * 20 + [0] * 20
+    rate_at = pv.fpr_at_fnr if certain < 0 else pv.fnr_at_fpr
+    assert math.isnan(rate_at(scores, labels, target=0.1).value)
+    assert rate_at(scores, labels, target=0.3).value >= 0

@@ -267,3 +267,15 @@ def test_people_of_unknown_group_take_the_common_threshold(shifted):
     assert selection.record["unknown"] > 0
     everyone, group_rows = rows(selection, "per group")["everyone"], rows(selection, "per group")
     assert everyone["target"] == group_rows["f"]["target"] + group_rows["m"]["target"] + 18
+
+
+@pytest.mark.parametrize(("rate", "certain"), [("fnr", -np.inf), ("fpr", np.inf)])
+def test_scores_that_are_always_rejected_or_accepted_leave_no_threshold(shifted, rate, certain):
+    trials, speakers = shifted
+    same_speaker = pl.col("enrol").str.head(3) == pl.col("test").str.head(3)
+    is_of_class = same_speaker if rate == "fnr" else ~same_speaker
+    is_certain = is_of_class & (pl.int_range(pl.len()) % 4 == 0)
+    score = pl.when(is_certain).then(certain).otherwise("score").alias("score")
+    word = "rejected" if certain < 0 else "accepted"
+    with pytest.raises(pv.DataError, match=f"aim='{rate}=0.1': .*trials are always {word}"):
+        pv.thresholds(trials.with_columns(score), speakers=speakers, by="gender", aim=f"{rate}=0.1")

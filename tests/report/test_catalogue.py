@@ -154,6 +154,7 @@ LATER = {
     "verification_costs_more_than_rejecting_all",
     "fnir_above_fpir",
     "too_many_certain_rejects",
+    "too_many_certain_accepts",
     "lists_end_above_threshold",
     "no_mated_searches",
     "no_nonmated_searches",

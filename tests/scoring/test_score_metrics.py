@@ -280,3 +280,11 @@ def test_the_chart_has_a_curve_for_each_group(trials, optional):
     chart = pv.metrics(trials, groups="gender").chart().to_dict()
     (rows,) = chart["datasets"].values()
     assert {row["c"] for row in rows} == {"all trials", "f", "m"}
+
+
+def test_a_rate_that_certain_accepts_exceed_says_so():
+    scores, labels = [np.inf, *(0.01 * i for i in range(40))], [0, *([0, 1] * 20)]
+    scores[1] = scores[3] = np.inf
+    rows = pv.metrics(scores, labels, fpr=[0.15, 0.1, 0.01]).table.rows()
+    reasons = [row["reason"] for row in rows if row["metric"] == "fnr_at_fpr"]
+    assert reasons == ["", "too_many_certain_accepts", "unresolvable"]

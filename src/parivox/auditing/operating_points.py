@@ -131,6 +131,30 @@ class OperatingPoint:
         min_cost_threshold: FloatArray = min_cdet(counts, cost=self.cost).threshold
         return min_cost_threshold
 
+    def certain_outcome_reason(self, counts: Counts, threshold: float) -> str:
+        """Return why an infinite threshold is none of this rule; empty if it is one.
+
+        Trials that score minus infinity are rejected at every threshold (a countermeasure rejects
+        them, or a search does not return the person), and those of plus infinity are accepted.
+        """
+        if not np.isinf(threshold):
+            return ""
+        end = 0 if threshold < 0 else -1
+        is_certain = counts.values.size > 0 and counts.values[end] == threshold
+        if not is_certain or not any(trials[end] for trials in counts.by_class):
+            return ""
+        if threshold < 0:
+            return "too_many_certain_rejects"
+        errors = counts.at([threshold])
+        is_missed = False
+        if self.rule in _RATE_THRESHOLDS:
+            is_missed = float(getattr(errors, self.rule)[0]) > self.rule_value
+        elif self.rule == "min-cdet":
+            assert self.cost is not None
+            lowest_cost = min_cdet(counts, cost=self.cost).value
+            is_missed = float(cdet(errors, self.cost)[0]) > float(lowest_cost)
+        return "too_many_certain_accepts" if is_missed else ""
+
     def _unresolvable_reason(self, counts: Counts) -> str:
         """Return why too few trials can show the target rate; empty where they can."""
         if self.rule in {"threshold", "bayes"}:
@@ -245,7 +269,6 @@ def locate_points(
     development: Counts | None = None,
     no_curve: str = "",
     deployed: Outcomes = NO_OUTCOMES,
-    has_certain_rejects: bool = False,
 ) -> list[LocatedPoint]:
     """Return each point with its threshold, and with the rates and cost it has on all trials.
 
@@ -261,9 +284,6 @@ def locate_points(
         Why no threshold can be found on the trials; empty if one can.
     deployed
         The decisions on all trials, for the point ``deployed``.
-    has_certain_rejects
-        Trials that score minus infinity are rejected at every threshold: a countermeasure rejects
-        them, or a search does not return the person.
     """
     threshold_trials = all_trials if development is None else development
     no_threshold_reason = no_curve if development is None or no_curve == NO_SCORES else ""
@@ -278,8 +298,9 @@ def locate_points(
             threshold, reason = point.threshold_or_reason(
                 threshold_trials, no_curve=no_threshold_reason
             )
-            if has_certain_rejects and threshold == -math.inf:
-                threshold, reason = math.nan, "too_many_certain_rejects"
+            if not no_threshold_reason:
+                reason = reason or point.certain_outcome_reason(threshold_trials, threshold)
+            threshold = math.nan if reason else threshold
             counts, accepted = all_trials, threshold
         fpr = fnr = sfar = cost_at_threshold = math.nan
         if not reason:

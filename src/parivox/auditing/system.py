@@ -167,11 +167,6 @@ def measure_system(
         requested_points = _default_points(trials, counts.all_counts, development_counts)
     requested_points.sort(key=lambda point: point.text != design.primary_point)
 
-    trial_set = trials.identified
-    has_certain_rejects = trial_set is not None and (
-        trial_set.are_searches or trial_set.first_stage_threshold is not None
-    )
-
     def located_points(points: Sequence[OperatingPoint]) -> list[LocatedPoint]:
         located = locate_points(
             points,
@@ -180,7 +175,6 @@ def measure_system(
             development=development_counts,
             no_curve=no_curve_reason,
             deployed=outcomes,
-            has_certain_rejects=has_certain_rejects,
         )
         _check_edges(trials, located)
         return located

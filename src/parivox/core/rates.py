@@ -76,8 +76,9 @@ def fnr_at_fpr(
     Returns
     -------
     RateAt
-        In [0, 1], lower is better. NaN without targets or nontargets, and where
-        target < 1 / nontargets unless extrapolation is allowed.
+        In [0, 1], lower is better. NaN without targets or nontargets, where infinite scores
+        are always accepted in more than the target, and where target < 1 / nontargets unless
+        extrapolation is allowed.
 
     Examples
     --------
@@ -89,7 +90,13 @@ def fnr_at_fpr(
     held_errors = _ErrorCounts(curve.fp, curve.n_nontarget)
     sought_errors = _ErrorCounts(curve.fn, curve.n_target)
     return _rate_at_target(
-        held_errors, sought_errors, curve.thresholds, target, rule, extrapolate=allow_extrapolation
+        held_errors,
+        sought_errors,
+        curve.thresholds,
+        target,
+        rule,
+        extrapolate=allow_extrapolation,
+        has_certain_errors=bool((curve.thresholds[1:2] == np.inf).any()),
     )
 
 
@@ -120,7 +127,13 @@ def fpr_at_fnr(
     sought_errors = _ErrorCounts(curve.fp[..., ::-1], curve.n_nontarget)
     rising = curve.thresholds[::-1]
     return _rate_at_target(
-        held_errors, sought_errors, rising, target, rule, extrapolate=allow_extrapolation
+        held_errors,
+        sought_errors,
+        rising,
+        target,
+        rule,
+        extrapolate=allow_extrapolation,
+        has_certain_errors=bool(rising[0] == -np.inf),
     )
 
 
@@ -249,10 +262,12 @@ def _rate_at_target(
     rule: RateRule,
     *,
     extrapolate: bool,
+    has_certain_errors: bool,
 ) -> RateAtTarget:
     """Return the sought error rate where the held one is at the target.
 
-    Held errors rise along the axis of thresholds, sought errors fall.
+    Held errors rise along the axis of thresholds, sought errors fall. Certain errors are trials of
+    an infinite score, for which all thresholds are alike.
     """
     if rule not in RULES:
         msg = f"rule {rule!r} is not known"
@@ -261,6 +276,9 @@ def _rate_at_target(
     target_rate = _checked_fraction(target)
     below = _last_index_within(held_errors, target_rate)
     resolvable = held_errors.trials > 0
+    if has_certain_errors:  # which no threshold avoids, so that the first point is none
+        certain_errors = _take_one(held_errors.errors, np.ones_like(below))
+        resolvable &= (below > 0) | (certain_errors == 0)
     if not extrapolate:
         resolvable &= target_rate * held_errors.trials >= 1
     if rule != "conservative":

@@ -16,6 +16,7 @@ from parivox.core.rates import threshold_at_fnr, threshold_at_fpr
 from parivox.core.shrinkage import log_rates, shrunken
 from parivox.core.verdict import holm
 from parivox.decide.fitting_trials import RATES
+from parivox.errors import DataError
 from parivox.facts import fact
 
 if TYPE_CHECKING:
@@ -100,6 +101,12 @@ def _fit(
     """Find the thresholds of every rule without the speakers of the excluded folds."""
     n_groups = len(group_counts)
     common_threshold = aim.common_threshold(all_counts, group_counts)
+    reason = aim.operating_point.certain_outcome_reason(all_counts, common_threshold)
+    if reason:
+        outcome = "rejected" if common_threshold < 0 else "accepted"
+        msg = f"--aim {aim.text}: no threshold applies: too many trials are always {outcome}"
+        hint = "replace infinite scores, or give a higher rate"
+        raise DataError(msg, hint)
     common = np.full(n_groups, common_threshold)
     per_group = common.copy()
     for group in np.flatnonzero(is_fitted).tolist():

@@ -149,7 +149,10 @@ SENTENCES: dict[str, SentenceTemplate] = {
         "candidate lists may be cut off at or above the threshold"
     ),
     "too_many_certain_rejects": SentenceTemplate(
-        "no threshold reaches this rate, because too many trials are always rejected"
+        "no threshold applies, because too many trials are always rejected"
+    ),
+    "too_many_certain_accepts": SentenceTemplate(
+        "no threshold applies, because too many trials are always accepted"
     ),
     "fnir_above_fpir": SentenceTemplate("FNIR exceeds FPIR at every threshold"),
     "decisions_without_scores": SentenceTemplate("decisions without scores"),

@@ -300,9 +300,7 @@ def _rows_of_group(
         }  # fmt: skip
     for rate in fpr:
         located = fnr_at_fpr(counts, target=rate)
-        few = ""
-        if not np.isfinite(located.value):
-            few = fact("unresolvable", target_rate=rate, trials=n_nontarget)
+        few = "" if np.isfinite(located.value) else _unreached_reason(rate, n_nontarget)
         yield {
             "metric": "fnr_at_fpr", "definition": f"{rate:g}", "value": float(located.value),
             "trials": n_target, "threshold": float(located.threshold), "reason": reason or few,
@@ -323,6 +321,13 @@ def _rows_of_group(
             "metric": metric, "value": float(function(counts)), "trials": n_trials,
             "reason": reason,
         }  # fmt: skip
+
+
+def _unreached_reason(target_rate: float, n_trials: int) -> str:
+    """Return why no threshold has a target rate of a class with so many trials."""
+    if target_rate * n_trials < 1:
+        return fact("unresolvable", target_rate=target_rate, trials=n_trials)
+    return "too_many_certain_accepts"
 
 
 def _notes(read: PlainScores, counts: Mapping[str, Counts]) -> Iterator[Fact]:
