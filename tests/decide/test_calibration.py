@@ -207,6 +207,10 @@ def test_what_a_calibrator_cannot_be_applied_to_is_told(shifted, written, tmp_pa
         pv.apply_calibrator(trials, written, tmp_path / "llr.txt", speakers=speakers)
     with pytest.raises(pv.DataError, match="no score column"):
         pv.apply_calibrator(trials.drop("score"), written, out, speakers=speakers)
+    repeated = tmp_path / "repeated.csv"
+    repeated.write_text("enrol,test,score,x,x\na,b,1,left,right\n")
+    with pytest.raises(pv.DataError, match=r"repeated\.csv: has several columns named 'x'; rename"):
+        pv.apply_calibrator(repeated, written, out, speakers=speakers)
     assert not out.exists()
 
 

@@ -367,7 +367,13 @@ def scan_every_column(source: Any, columns: dict[str, str], format_: str | None)
     # the columns without a role are known only after a first scan
     scan_of_roles = scan(source, columns=RequestedColumns(columns), format=format_, name="trials")
     all_columns = RequestedColumns(columns, attributes=scan_of_roles.ignored)
-    return scan(source, columns=all_columns, format=format_, name="trials")
+    source_scan = scan(source, columns=all_columns, format=format_, name="trials")
+    repeated = [name for name in source_scan.ignored if name in source_scan.columns.values()]
+    if repeated:
+        msg = f"{source_scan.name}: has several columns named {repeated[0]!r}"
+        hint = "rename one of them"
+        raise DataError(msg, hint)
+    return source_scan
 
 
 def further_columns(source_scan: Scan) -> dict[str, str]:
