@@ -65,7 +65,13 @@ def pilot():
         }
         tables = {name: Table.empty(columns) for name, columns in TABLES.items()}
         tables["groups"] = Table.of(cells, TABLES["groups"])
-        record = {"versions": {"parivox": pv.__version__}, "options": Options().recorded()}
+        systems = dict.fromkeys(zip(cells["system"], cells["list"], strict=True))
+        record = {
+            "versions": {"parivox": pv.__version__},
+            "options": Options().recorded(),
+            "groupings": [],
+            "inputs": [{"system": system, "list": list_} for system, list_ in systems],
+        }
         return Audit(**tables, record=record, provenance=[])
 
     return audit_of
@@ -358,3 +364,18 @@ def test_a_real_audit_is_a_pilot(simulate):
     assert planned["deff"] == pytest.approx(audit_row["deff"])
     assert planned["worse"] > 1
     assert planned["speakers_needed"] >= 5
+
+
+@pytest.mark.parametrize(
+    ("rate", "ratio", "reason"),
+    [
+        (0.05, 1.0001, "too_many_speakers"),
+        (1e-9, 2, "too_many_speakers"),
+        (0.5, 3, "rate_above_one"),
+    ],
+)
+def test_a_plan_without_a_number_of_speakers_says_why(rate, ratio, reason):
+    options = {"icc": {"fnr": 0.1}, "trials_per_speaker": {"fnr": 10}}
+    plan = pv.plan(rate={"fnr": rate}, detect_ratio=ratio, **options)
+    assert {row["reason"] for row in plan.designs} == {reason}
+    assert PLAN_REASONS[reason] in str(plan)

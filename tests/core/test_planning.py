@@ -248,3 +248,8 @@ def test_what_cannot_be_is_nan():
     assert np.isnan(detectable_ratio([0.0, np.nan], sample, sample)).all()
     few = Sample(5, 2, 0.1)
     assert np.isnan(detectable_ratio(0.01, few, few, better=True))
+
+
+@pytest.mark.parametrize(("ratio", "rate"), [(2, 1e-300), (1 + 1e-10, 0.05), (1.0001, 0.05)])
+def test_more_than_a_billion_speakers_are_no_number(ratio, rate):
+    assert np.isnan(speakers_needed(ratio, rate, 10, 0.1))

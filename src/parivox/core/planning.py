@@ -260,6 +260,8 @@ def speakers_needed(
         ratio, rate, trials_per_speaker, icc, others=others, sides=sides, power=power,
         confidence=confidence, limit=limit,
     )  # fmt: skip
+    # halving would not end between numbers so large that their neighbours are more than 1 apart
+    start_speakers = np.where(start_speakers < _MAX_SPEAKERS, start_speakers, np.nan)
     high = np.maximum(start_speakers, FEWEST_SPEAKERS)
     low = np.full_like(high, FEWEST_SPEAKERS - 1)
     # doubled until the power is reached, then halved between; NaN is never too few

@@ -396,6 +396,7 @@ def _group_columns(groups: PilotGroups, options: PlanOptions) -> dict[str, Any]:
         "few_speakers": ~has_enough,
         "rate_above_one": rate * options.detect_ratio >= 1,
         "none_detectable": np.isnan(worse),
+        "too_many_speakers": np.isnan(n_needed),
     }
     conditions = [np.broadcast_to(condition, len(rate)) for condition in reasons.values()]
     return {
@@ -431,6 +432,8 @@ def _design_columns(groups: PilotGroups, options: PlanOptions) -> dict[str, dict
         )
         for trials in (several_trials, trials_per_speaker)
     )
+    is_above_one = rate * options.detect_ratio >= 1
+    unreached_reason = "rate_above_one" if is_above_one else "too_many_speakers"
     curve_trials, curve_speakers = (
         axis.ravel() for axis in np.meshgrid(several_trials, SPEAKERS, indexing="ij")
     )
@@ -447,7 +450,7 @@ def _design_columns(groups: PilotGroups, options: PlanOptions) -> dict[str, dict
             "speakers_needed": _whole_numbers(n_needed),
             "trials_needed": _whole_numbers(np.ceil(n_needed * several_trials / sides)),
             "saved": 1 - n_needed / n_needed_as_in_pilot,
-            "reason": np.where(np.isnan(n_needed), "rate_above_one", ""),
+            "reason": np.where(np.isnan(n_needed), unreached_reason, ""),
         },
         "curves": {
             "trials_per_speaker": curve_trials,

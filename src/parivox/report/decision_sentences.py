@@ -91,6 +91,7 @@ PLAN_REASONS = {
     "few_speakers": "fewer than 5 speakers",
     "rate_above_one": "the requested ratio gives a rate above 1",
     "none_detectable": "no ratio is detectable",
+    "too_many_speakers": "more than a billion speakers are needed",
     "unknown_trials": "the number of trials is unknown",
     "few_trials": "too few trials to expect 30 independent errors at any rate",
 }
