@@ -41,6 +41,25 @@ if TYPE_CHECKING:
 
 _UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError, ArithmeticError)
 """What JSON may end in that is not as it was written."""
+_EVERY_KEY = "*"
+_RECORD_SHAPE = {
+    "groupings": [str],
+    "inputs": [{"system": str, "list": str}],
+    "development": [dict],
+    "resolution": {"exact": bool, "bounds": {_EVERY_KEY: {_EVERY_KEY: (int, float)}}},
+    "cost_models": {_EVERY_KEY: dict},
+    "speaker_blocks": bool,
+    "primary": {_EVERY_KEY: str},
+    "list_checks": {_EVERY_KEY: [{"id": str, "facts": [{"code": str, "values": dict}]}]},
+    "confounding": {_EVERY_KEY: [{"attribute": str, "other": str}]},
+    "error_types": [str],
+    "attacks": [str],
+    "countermeasure_thresholds": {_EVERY_KEY: (int, float)},
+    "groups_file": dict,
+    "thresholds": dict,
+}
+"""Kinds of the entries of a record, which has some of them only where they apply."""
+_ALWAYS_RECORDED = ("groupings", "inputs")
 _REMOVABLE_FILE = "pairing.parquet"
 """What may be removed from a shared folder: docs/compare.md#when-two-audits-are-paired."""
 
@@ -87,6 +106,7 @@ def read_folder(
         record["options"] = other_version.options(record["options"])
         if other_version.has_sentences:
             other_version.replace_sentences(record)
+        _check_record(record)
         cells = record.pop("tables")
         other_version.read_points(cells["operating_points"], record["options"])
         tables = {
@@ -109,6 +129,33 @@ def read_folder(
     if other_version.differences:
         record["other_version"] = record.get("other_version", {}) | other_version.differences
     return tables, record, provenance
+
+
+def _check_record(record: Mapping[str, Any]) -> None:
+    """Refuse a record with an entry of another kind than what is written."""
+    for name, shape in _RECORD_SHAPE.items():
+        is_recorded = name in record or name in _ALWAYS_RECORDED
+        if is_recorded and not _has_shape(record[name], shape):
+            msg = f"{name} is not what an audit records"
+            raise ValueError(msg)
+    measured = record["tables"]["groups"]
+    systems = {*zip(measured["system"], measured["list"], strict=True)}
+    if {(entry["system"], entry["list"]) for entry in record["inputs"]} != systems:
+        msg = "inputs are not the systems of the tables"
+        raise ValueError(msg)
+
+
+def _has_shape(value: Any, shape: Any) -> bool:
+    """Return whether a value is of a type, a list of such, or an object with such entries."""
+    if isinstance(shape, list):
+        return isinstance(value, list) and all(_has_shape(entry, shape[0]) for entry in value)
+    if not isinstance(shape, dict):
+        return isinstance(value, shape)
+    if not isinstance(value, dict):
+        return False
+    if _EVERY_KEY in shape:
+        return all(_has_shape(entry, shape[_EVERY_KEY]) for entry in value.values())
+    return all(key in value and _has_shape(value[key], inner) for key, inner in shape.items())
 
 
 def _provenance(home: Path) -> list[dict[str, Any]]:
