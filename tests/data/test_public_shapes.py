@@ -330,6 +330,9 @@ def test_names_in_a_pattern_are_attributes_of_recordings(tmp_path):
 @pytest.mark.parametrize(
     ("pattern", "sentence"),
     [
+        ("{speaker:999999999}*", "a part that is empty or too long; give lengths of at least 1"),
+        ("{speaker:0}*", "a part that is empty or too long; give lengths of at least 1"),
+        ("{speaker:" + "9" * 5000 + "}*", "that add up to at most 1000"),
         ("{speakr}/*", "unknown name {speakr}; did you mean {speaker}?"),
         ("{speaker}/{recordings}", "unknown name {recordings}; did you mean {recording}?"),
         ("{person}/*", "does not locate the speaker"),

@@ -20,6 +20,8 @@ SPEAKER, RECORDING = "speaker", "recording"
 _SIDE = re.compile(r"(enrol|test)=(.*)", re.DOTALL)
 _NAME = re.compile(r"\{(\w*)(?::(\d+))?\}")
 _TOKENS = re.compile(r"(\*\*|\*|\{\w*(?::\d+)?\})")
+_MAX_LENGTH = 1000
+"""Characters of all parts of stated length together, for the size of the expression."""
 _EXPRESSIONS = {"**": ".+", "*": "[^/]+"}
 
 
@@ -66,6 +68,11 @@ def parse_pattern(text: str) -> IdPattern:
     side_match = _SIDE.fullmatch(text)
     side, pattern = side_match.groups() if side_match else ("", text)
     names = tuple(name for name, _ in _NAME.findall(pattern))
+    lengths = [length.lstrip("0") for _, length in _NAME.findall(pattern) if length]
+    if not all(lengths) or sum(int(length[:9]) for length in lengths) > _MAX_LENGTH:
+        msg = f"--utterances {text!r}: contains a part that is empty or too long"
+        hint = f"give lengths of at least 1 that add up to at most {_MAX_LENGTH}"
+        raise ConfigError(msg, hint)
     for name in names:
         for intended in (SPEAKER, RECORDING):
             if _is_one_edit_away(name, intended):
