@@ -186,6 +186,14 @@ def test_what_is_no_calibrator_is_told_in_a_sentence(written, tmp_path, is_valid
         pv.apply_calibrator(rows, tmp_path / "c.json", tmp_path / "llr.csv")
 
 
+def test_a_calibrator_with_a_key_twice_is_refused(written, tmp_path):
+    text = written.read_text().replace('"by"', '"by": "age", "by"', 1)
+    (tmp_path / "c.json").write_text(text)
+    rows = {"enrol": ["a"], "test": ["b"], "score": [1.0]}
+    with pytest.raises(pv.DataError, match=r"c\.json: has the key 'by' twice in one object"):
+        pv.apply_calibrator(rows, tmp_path / "c.json", tmp_path / "llr.csv")
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", "parivox-thresholds: 1"])
 def test_another_file_is_no_calibrator(tmp_path, text):
     (tmp_path / "c.json").write_text(text)

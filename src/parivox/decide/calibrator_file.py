@@ -16,6 +16,7 @@ import numpy as np
 
 from parivox.arguments import check_arguments
 from parivox.core.calibration import Isotonic, Logistic
+from parivox.data.formats.json_document import refuse_repeated_keys
 from parivox.data.source_bytes import read_content
 from parivox.errors import ConfigError, DataError, name_hint
 
@@ -172,7 +173,8 @@ def _named_document(source: Any) -> tuple[str, Any]:
         return "calibrator", source
     content = read_content(source)
     try:
-        return content.name, json.loads((content.payload or b"").decode("utf-8-sig"))
+        text = (content.payload or b"").decode("utf-8-sig")
+        return content.name, json.loads(text, object_pairs_hook=refuse_repeated_keys(content.name))
     # ValueError is also that of a text that is not UTF-8
     except (ValueError, RecursionError) as error:
         msg = f"{content.name}: is not JSON ({error})"

@@ -24,6 +24,8 @@ from parivox.data.formats.delimited import head_lines
 from parivox.errors import DataError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from parivox.data.source_bytes import SourceBytes
 
 _MAX_BYTES = 256 << 20
@@ -63,8 +65,8 @@ def with_one_record_a_line(content: SourceBytes) -> SourceBytes:
     return replace(content, payload=lines.encode(), path=None)
 
 
-def _decode(text: str, name: str) -> tuple[bool, Any]:
-    """Return whether a text is JSON, and its value; refuse an object with a key twice."""
+def refuse_repeated_keys(name: str) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
+    """Return what makes an object of its entries, and refuses a key that a document has twice."""
 
     def as_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         decoded = dict(pairs)
@@ -76,8 +78,13 @@ def _decode(text: str, name: str) -> tuple[bool, Any]:
             raise DataError(msg, hint)
         return decoded
 
+    return as_object
+
+
+def _decode(text: str, name: str) -> tuple[bool, Any]:
+    """Return whether a text is JSON, and its value; refuse an object with a key twice."""
     try:
-        return True, json.loads(text, object_pairs_hook=as_object)
+        return True, json.loads(text, object_pairs_hook=refuse_repeated_keys(name))
     except (ValueError, RecursionError):
         return False, None
 
