@@ -248,6 +248,7 @@ def test_systems_of_other_speakers_are_audited_one_by_one(trials, speakers, shar
         ),
         ({"key": "north"}, "no group can be withheld; give blocks=20"),
         ({"key": "short"}, r"contains 5 bytes, but a key has 16 to 64"),
+        ({"key": "x" * 5000}, r"contains at least 4096 bytes, but a key has 16 to 64"),
         ({"key": "x" * 65}, r"contains 65 bytes, but a key has 16 to 64"),
         (
             {"key": "north", "blocks": 25},

@@ -145,7 +145,8 @@ def test_a_mean_is_subtracted_before_lengths_are_made_one(pairs, embedded, cohor
 
 
 def test_vectors_that_nothing_can_be_said_of_are_refused_by_id(pairs, embedded, scored, by_hand):
-    for value, words in ((0.0, "vectors of zeros"), (np.nan, "not finite"), (np.inf, "not finite")):
+    not_finite = "not finite in single precision"
+    for value, words in ((0.0, "vectors of zeros"), (np.nan, not_finite), (np.inf, not_finite)):
         values = embedded.values.copy()
         values[7] = value
         with pytest.raises(DataError, match=rf"1 of 60 recordings \('s01/2'\) have .*{words}"):

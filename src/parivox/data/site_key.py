@@ -63,7 +63,7 @@ class SiteKey:
         """
         try:
             with Path(path).open("rb") as file:
-                secret = file.read(_MAX_READ_BYTES).strip()
+                content = file.read(_MAX_READ_BYTES)
         except FileNotFoundError:
             if _may_be_secret(str(path)):
                 msg = "--key: does not name a file"
@@ -79,9 +79,12 @@ class SiteKey:
             msg = f"--key {path}: cannot be read ({error})"
             hint = "name a file that can be read"
             raise ConfigError(msg, hint) from error
+        secret = content.strip()
         if not MIN_KEY_BYTES <= len(secret) <= MAX_KEY_BYTES:
+            is_read_in_part = len(content) == _MAX_READ_BYTES
+            size = f"at least {_MAX_READ_BYTES}" if is_read_in_part else f"{len(secret)}"
             msg = (
-                f"--key {path}: contains {len(secret)} bytes, but a key has {MIN_KEY_BYTES} to "
+                f"--key {path}: contains {size} bytes, but a key has {MIN_KEY_BYTES} to "
                 f"{MAX_KEY_BYTES}"
             )
             raise ConfigError(msg, _NEW_KEY_REMEDY)

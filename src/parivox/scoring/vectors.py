@@ -349,7 +349,7 @@ def _prepared(
             infinite = ~np.isfinite(chunk[is_unusable]).all(axis=(1, 2))
             fault = "vectors of zeros" + ("" if mean is None else " once the mean is subtracted")
             if infinite.any():
-                fault = "vectors with values that are not finite"
+                fault = "vectors with values that are not finite in single precision"
                 ids = ids.filter(pl.Series(infinite))
             msg = f"{vectors.name}: {listed_ids(ids, vectors.ids, 'recordings')} have {fault}"
             hint = "embed these recordings again, or leave them out"
