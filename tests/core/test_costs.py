@@ -206,6 +206,10 @@ def test_costs_by_name_or_by_numbers():
         ("nan,1,1", "between 0 and 1"),
         ("0.05,0,1", "positive"),
         ("0.05,1,inf", "positive"),
+        ("0.5,1e-320,1", "positive costs from 1e-30 to 1e"),
+        ("0.5,1e31,1", "positive costs from 1e-30 to 1e"),
+        ("1e-320,1,1", "a prior is below 1e-30"),
+        ("0_5,1,1", "neither a known name"),
     ],
 )
 def test_bad_costs_are_named(text, sentence):

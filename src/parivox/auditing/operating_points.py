@@ -30,6 +30,7 @@ from parivox.core.rates import (
 from parivox.errors import ConfigError
 from parivox.facts import fact
 from parivox.frozen import frozen
+from parivox.numerals import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,6 +62,7 @@ NO_TRIALS = {
     "fpir": "no_nonmated_searches",
 }
 """Why a rate is undefined: the class of trials that it is a share of is empty."""
+_MAX_SWEEP_POINTS = 1000
 MIN_EXPECTED_ERRORS = 30
 """Expected errors below which the default audit leaves an operating point out.
 
@@ -425,7 +427,7 @@ def _first_with_spoof(costs: Sequence[CostModel]) -> CostModel:
 
 def _rule_value(text: str, head: str, number: str) -> float:
     try:
-        rule_value = float(number)
+        rule_value = number_of(number)
     except ValueError:
         rule_value = math.nan
     if math.isnan(rule_value) or (head != "threshold" and not 0 < rule_value < 1):
@@ -465,7 +467,8 @@ def parse_sweep(text: str) -> list[OperatingPoint]:
     high, _, steps = high_and_steps.partition(":")
     n_text = steps.removeprefix("log")
     try:
-        start, stop, n_points = float(low), float(high), int(n_text)
+        start, stop = number_of(low), number_of(high)
+        n_points = int(n_text) if n_text.isdecimal() else 0
     except ValueError:
         start = stop = math.nan
         n_points = 0
@@ -474,6 +477,10 @@ def parse_sweep(text: str) -> list[OperatingPoint]:
             f"sweep {text!r} is not of the form fpr=LOW:HIGH:logN, for example fpr=0.001:0.1:log100"
         )
         raise ConfigError(msg)
+    if n_points > _MAX_SWEEP_POINTS:
+        msg = f"sweep {text!r} has {n_points:,} operating points"
+        hint = f"give at most {_MAX_SWEEP_POINTS:,}"
+        raise ConfigError(msg, hint)
     spaced = np.geomspace if steps.startswith("log") else np.linspace
     # rounded to 12 digits, as the rate is the name of the point in tables
     return [

@@ -21,6 +21,7 @@ import numpy as np
 
 from parivox.core.counts import as_counts
 from parivox.errors import ConfigError, name_hint
+from parivox.numerals import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,6 +55,10 @@ class CostWeights(NamedTuple):
         if not normalised:
             return self
         return CostWeights(*(weight / self.default for weight in self))
+
+
+_MIN_WEIGHT = 1e-30
+"""Least prior or cost, whose inverse is the largest cost: sums of weighted errors stay finite."""
 
 
 def _is_number(value: object) -> bool:
@@ -98,10 +103,16 @@ class CostModel:
             msg = f"cost {self.name}: p_target is {', '.join(map(str, self.p_target)) or 'empty'}"
             hint = "give a number between 0 and 1"
             raise ConfigError(msg, hint)
-        if not all(0 < c < math.inf for c in (self.c_miss, self.c_fa, self.c_spoof)):
+        if min(*self.p_target, self.p_spoof or 1) < _MIN_WEIGHT:
+            msg = f"cost {self.name}: a prior is below {_MIN_WEIGHT:g}"
+            hint = f"give priors of at least {_MIN_WEIGHT:g}"
+            raise ConfigError(msg, hint)
+        if not all(
+            _MIN_WEIGHT <= c <= 1 / _MIN_WEIGHT for c in (self.c_miss, self.c_fa, self.c_spoof)
+        ):
             spoof_text = f" and c_spoof is {self.c_spoof}" if self.p_spoof else ""
             msg = f"cost {self.name}: c_miss is {self.c_miss} and c_fa is {self.c_fa}{spoof_text}"
-            hint = "give positive costs"
+            hint = f"give positive costs from {_MIN_WEIGHT:g} to {1 / _MIN_WEIGHT:g}"
             raise ConfigError(msg, hint)
         if not 0 <= self.p_spoof < 1 - max(self.p_target):
             msg = f"cost {self.name}: p_spoof is {self.p_spoof} and p_target {self.p_target}"
@@ -230,7 +241,7 @@ def parse_cost(text: str) -> CostModel:
     if text in COST_MODELS:
         return COST_MODELS[text]
     try:
-        numbers = [float(number) for number in text.split(",")]
+        numbers = [number_of(number) for number in text.split(",")]
     except ValueError:
         numbers = []
     if len(numbers) == _N_COST_NUMBERS:

@@ -11,6 +11,7 @@ import numpy as np
 
 from parivox.core.counts import EdgeSearch
 from parivox.errors import ConfigError
+from parivox.numerals import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -162,8 +163,9 @@ def parse_bins(step: object = None, thresholds: Sequence[object] = ()) -> Bins:
     width = ""
     if step is not None:
         try:
+            number_of(step)
             number = Decimal(str(step))
-        except InvalidOperation:
+        except (InvalidOperation, ValueError):
             number = Decimal(0)
         if not number.is_finite() or not Decimal("1e-15") <= number <= Decimal("1e15"):
             msg = f"--step {step}: is not the width of a bin"
@@ -173,7 +175,7 @@ def parse_bins(step: object = None, thresholds: Sequence[object] = ()) -> Bins:
     edges = []
     for threshold_text in thresholds:
         try:
-            threshold = float(str(threshold_text))
+            threshold = number_of(threshold_text)
         except ValueError:
             threshold = np.nan
         if not np.isfinite(threshold):

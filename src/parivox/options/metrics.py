@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
 from parivox.frozen import frozen
+from parivox.numerals import number_of
 from parivox.options.audit import (
     INPUT_SECTION,
     MEASUREMENT_SECTION,
@@ -25,7 +26,7 @@ def _rates(texts: list[str]) -> list[float]:
     rates = []
     for text in texts:
         try:
-            rates.append(float(text))
+            rates.append(number_of(text))
         except ValueError:
             msg = f"--fpr {text!r} is not a rate"
             hint = "give a number between 0 and 1, for example 0.01"

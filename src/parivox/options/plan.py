@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from parivox.errors import ConfigError
 from parivox.frozen import frozen
+from parivox.numerals import number_of
 from parivox.options.kinds import CommandOptions, Flag, Number, option
 
 GOAL_SECTION = "goal"
@@ -54,7 +55,7 @@ class Rates(Number):
                 hint = "give it once"
                 raise ConfigError(msg, hint)
             try:
-                numbers[metric] = float(number)
+                numbers[metric] = number_of(number)
             except ValueError:
                 msg = (
                     f"{self.flag} {assignment!r} is not METRIC=NUMBER, for example {self.flag} "

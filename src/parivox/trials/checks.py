@@ -32,6 +32,7 @@ from parivox.data.recording_names import recording_names
 from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError
 from parivox.facts import fact, joined_facts
+from parivox.numerals import number_of
 from parivox.trials.description import ALL, Description, list_description
 
 if TYPE_CHECKING:
@@ -269,7 +270,7 @@ def _checks_with_thresholds(thresholds: Any) -> dict[str, Check]:
             hint = f"choose from {', '.join(checks)}"
             raise ConfigError(msg, hint)
         try:
-            threshold = float(number)
+            threshold = number_of(number)
         except (TypeError, ValueError):
             threshold = -1.0  # is refused below
         if not 0 <= threshold < float("inf"):
