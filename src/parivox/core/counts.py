@@ -41,7 +41,6 @@ _MIN_GRID_EDGES = 32
 _MAX_COMPARED_EDGES = 16
 # NumPy hands longer dot products to threads, which wait for each other.
 _SCORES_PER_PASS = 2**13
-_CELLS_LOOKED_THROUGH = 128  # replicates at a time, for terms that are not finite
 
 
 class ScoreGrid:
@@ -564,25 +563,9 @@ def sum_over_trials(
             sums = np.vecdot(trials_of_pass, terms)
             # the sums are quicker to look through, and are not finite unless all terms are
             if not (np.isfinite(sums).all() or np.isfinite(terms).all()):
-                sums = _sums_of_finite_terms(trials_of_pass, terms)
+                sums = np.where(trials_of_pass > 0, trials_of_pass * terms, 0.0).sum(axis=-1)
             total = total + sums
     return total
-
-
-def _sums_of_finite_terms(trials: IntArray, terms: FloatArray) -> FloatArray:
-    """Return sums of terms over trials, where terms without trials add nothing.
-
-    Cells whose terms are all finite are added up as elsewhere, some at a time.
-    """
-    terms = np.broadcast_to(terms, trials.shape)
-    if trials.ndim > 1 and len(trials) > _CELLS_LOOKED_THROUGH:
-        starts = range(0, len(trials), _CELLS_LOOKED_THROUGH)
-        slices = [slice(start, start + _CELLS_LOOKED_THROUGH) for start in starts]
-        return np.concatenate([_sums_of_finite_terms(trials[i], terms[i]) for i in slices])
-    sums: FloatArray = np.vecdot(trials, terms)
-    if not (np.isfinite(sums).all() or np.isfinite(terms).all()):
-        sums = np.where(trials > 0, trials * terms, 0.0).sum(axis=-1)
-    return sums
 
 
 def _distances_to_next(rising: IntArray, end: int) -> IntArray:

@@ -27,10 +27,9 @@ if TYPE_CHECKING:
 N_BINS = 1 << 12
 
 # Limits of one chunk of replicates: its sums, for memory, and its replicates, for speed: with more,
-# sums leave the processor's cache. Chunks of small lists, where calls take longest, are larger.
+# sums leave the processor's cache.
 _MAX_SUMS = 1 << 22
 _MAX_REPLICATES = 128
-_MAX_REPLICATES_OF_SMALL_LIST = 512
 # Least pairs of speakers whose trials are weighted at a time. Each block is added to the sums of
 # the chunk, which would take longer than its product if it had fewer pairs than there are sums.
 _MIN_PAIRS_PER_BLOCK = 1 << 16
@@ -264,13 +263,8 @@ class ResampledCurves:
 
     @property
     def default_chunk(self) -> int:
-        """Replicates that are counted at once: up to 128, fewer where one replicate is large.
-
-        Up to 512 where as many have few sums and few pairs of speakers.
-        """
+        """Replicates that are counted at once: up to 128, fewer where one replicate is large."""
         n_sums: int = max(*self.cells.shape, 1)
-        if max(n_sums, self.pair[0].size) * _MAX_REPLICATES_OF_SMALL_LIST <= _MAX_SUMS:
-            return _MAX_REPLICATES_OF_SMALL_LIST
         return max(min(_MAX_SUMS // n_sums, _MAX_REPLICATES), 1)
 
     def original(self) -> list[list[Counts]]:
