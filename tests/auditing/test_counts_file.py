@@ -438,53 +438,6 @@ def test_no_single_sum_gives_a_withheld_group_away(simulate):
         assert not together or len(together) >= 6
 
 
-def without_values(people, attribute, names):
-    """The same people, of whom some have no value of an attribute."""
-    values = zip(people["id"], people[attribute], strict=True)
-    return {**people, attribute: ["" if name in names else value for name, value in values]}
-
-
-@pytest.mark.parametrize(("n_unknown", "is_suppressed"), [(0, False), (1, True), (5, False)])
-def test_trials_of_few_speakers_without_a_group_are_not_shown(
-    trials, people, n_unknown, is_suppressed
-):
-    unknown = without_values(people, "gender", [*dict.fromkeys(people["id"])][:n_unknown])
-    counts = pv.count(trials, speakers=unknown, by="gender", step=1)
-    assert [*counts.withheld.values()] == ['withheld_to_protect{"speakers": 5}'] * is_suppressed
-    columns = counts.rows.columns
-    assert ((columns["enrol_group"] < 0) & (columns["test_group"] < 0)).any() == (n_unknown > 0)
-
-
-def test_sums_of_finer_groups_do_not_give_those_without_one_away(simulate):
-    trials, people = simulate(speakers=60)
-    # ten have no nation, so that no group by nation is too small, but only two of them are f
-    few_of_f, many_of_m = (
-        [
-            name
-            for name, gender in zip(people["id"], people["gender"], strict=True)
-            if gender == group
-        ][:n_speakers]
-        for group, n_speakers in (("f", 2), ("m", 8))
-    )
-    unknown = without_values(people, "nation", [*few_of_f, *many_of_m])
-    options = {"speakers": unknown, "by": ["gender", "gender+nation"], "step": 1}
-    withheld = pv.count(trials, **options).withheld
-    assert {group[0] for by, _, group in withheld if by == "gender+nation"} == {"f"}
-
-
-def test_a_level_that_few_speakers_lack_is_not_told_by_the_others(simulate):
-    trials, people = simulate()
-    speaker = people["id"][0]
-    trials["channel"] = [
-        ""
-        if {enrol.partition("/")[0], test.partition("/")[0]} == {speaker}
-        else ("app", "web")[i % 2]
-        for i, (enrol, test) in enumerate(zip(trials["enrol"], trials["test"], strict=True))
-    ]
-    counts = pv.count(trials, speakers=people, by="gender", within="channel", step=1)
-    assert len(counts.suppressed_strata) == 1
-
-
 def test_levels_of_few_speakers_are_withheld(simulate, tmp_path):
     trials, people = simulate()
     own = [one.partition("/")[0] for one in trials["enrol"]]

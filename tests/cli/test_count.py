@@ -70,10 +70,7 @@ def test_withheld_groups_are_named(days, parivox):
         cwd=days,
     )  # fmt: skip
     assert done.stdout.splitlines()[-2:] == [
-        (
-            "Suppressed to protect groups or unknown values of fewer than 5 speakers: f (gender), "
-            "m (gender)."
-        ),
+        "Suppressed to protect groups of fewer than 5 speakers: f (gender), m (gender).",
         (
             "Another file that counts the same trials by other groups may reveal these counts by "
             "subtraction."

@@ -254,7 +254,7 @@ def _bins(values: Values) -> str:
 
 def _groups_suppressed(values: Values) -> str:
     groups = (f"{each['group']} ({each['grouping']})" for each in values["groups"])
-    few_speakers = f"groups or unknown values of fewer than {values['speakers']} speakers"
+    few_speakers = f"groups of fewer than {values['speakers']} speakers"
     return f"suppressed to protect {few_speakers}: {', '.join(groups)}"
 
 

@@ -412,10 +412,7 @@ class _SuppressedLayouts:
         for stratum_index, outer in enumerate(self.within, 1):
             is_shown = self.level_codes[stratum_index][:-1] == SHOWN
             if is_shown.size and not is_shown.any():
-                msg = (
-                    f"--within {outer.name}: every stratum that is shown would reveal trials of "
-                    f"fewer than {min_speakers} speakers"
-                )
+                msg = f"--within {outer.name}: every stratum has fewer than {min_speakers} speakers"
                 hint = "leave out --within (see --withhold)"
                 raise ConfigError(msg, hint)
             self.stratum_positions[stratum_index] = np.append(

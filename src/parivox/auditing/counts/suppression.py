@@ -1,7 +1,6 @@
 """Which groups are of too few people to be shared.
 
 A group of fewer speakers than the minimum is suppressed: its trials are of no group any more.
-Trials whose group or stratum is unknown are shown as such, so they must be of enough speakers, too.
 Other cells of the same sum (all groups of a stratum, all strata of a group, the groups by
 gender+age that make up one by gender) would give it away by one subtraction, unless all that is
 suppressed of that sum is together of enough speakers; else the smallest cell that is left is
@@ -38,8 +37,6 @@ class _CellSum(NamedTuple):
 
     total: Cell | None
     cells: list[Cell]
-    unknown: Cell | None = None
-    """Of no fine group: its speakers who are in the total are in none of the cells."""
 
 
 def suppression_reason(code: int, min_speakers: int) -> str:
@@ -157,32 +154,27 @@ class _Cells:
         """Suppress the smallest cell of a sum that gives something away; whether it was needed."""
         if cell_sum.total is not None and self._code(cell_sum.total) != SHOWN:
             return False
+        codes = [self._code(cell) for cell in cell_sum.cells]
+        if TOO_SMALL not in codes and SUPPRESSED_TO_PROTECT not in codes:
+            return False
         suppressed_bits, shown_sizes = [], []
-        if cell_sum.total is not None and cell_sum.unknown is not None:
-            suppressed_bits.append(self._bits(cell_sum.total) & self._bits(cell_sum.unknown))
-        for cell in cell_sum.cells:
-            bits = self._bits(cell)
-            if self._code(cell) != SHOWN:
+        for cell, code in zip(cell_sum.cells, codes, strict=True):
+            layout_number, stratum, group = cell
+            bits = self.speaker_bits[layout_number][stratum, group]
+            if code != SHOWN:
                 suppressed_bits.append(bits)
             elif bits.any():
                 shown_sizes.append((_n_speakers(bits), cell))
-        if not suppressed_bits:
-            return False
-        # The total less what is shown is all that is suppressed or unknown, taken together. Where
-        # these are enough speakers, or nobody, the subtraction tells of no group that is too small.
+        # The total less what is shown is all that is suppressed, taken together. Where these are
+        # enough speakers, the subtraction tells of no group that is too small.
         n_suppressed = _n_speakers(np.bitwise_or.reduce(suppressed_bits))
-        if not shown_sizes or not 0 < n_suppressed < self.min_speakers:
+        if not shown_sizes or n_suppressed >= self.min_speakers:
             return False
         # the first of the smallest, so that the choice depends on nothing but the order of groups
         _, smallest_cell = min(shown_sizes, key=lambda size_and_cell: size_and_cell[0])
         layout_number, stratum, group = smallest_cell
         self.codes[layout_number][stratum, group] = SUPPRESSED_TO_PROTECT
         return True
-
-    def _bits(self, cell: Cell) -> NDArray[np.uint8]:
-        layout_number, stratum, group = cell
-        bits: NDArray[np.uint8] = self.speaker_bits[layout_number][stratum, group]
-        return bits
 
     def _code(self, cell: Cell) -> int:
         layout_number, stratum, group = cell
@@ -218,7 +210,6 @@ def _cell_sums(codes: Sequence[Codes], groupings: Sequence[Grouping]) -> Iterato
                     yield _CellSum(
                         (coarse_layout, stratum, coarse_group),
                         [(layout_number, stratum, fine_group) for fine_group in fine_groups],
-                        unknown=(layout_number, stratum, n_groups - 1),
                     )
 
 
