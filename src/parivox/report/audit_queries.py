@@ -145,6 +145,32 @@ def has_several_systems(audit: Audit) -> bool:
     return len(systems(audit)) > 1
 
 
+def has_lists_only(audit: Audit) -> bool:
+    """Return whether the audit has one system, on several lists."""
+    return has_several_systems(audit) and len({row["system"] for row in systems(audit)}) == 1
+
+
+def in_some_systems(audit: Audit, is_differing: bool) -> str:  # noqa: FBT001
+    """Return that something holds in some systems only, if these differ; else empty."""
+    if not is_differing:
+        return ""
+    return " on at least one list" if has_lists_only(audit) else " in at least one system"
+
+
+def in_all_systems(audit: Audit) -> str:
+    """Return that something holds in all of several systems or lists."""
+    return " on all lists" if has_lists_only(audit) else " in all systems"
+
+
+def at_first_point(audit: Audit) -> str:
+    """Return at which operating point results are shown first: its name, if systems share it."""
+    first_points = {first_point_name(audit, system) for system in systems(audit)} - {None}
+    if len(first_points) == 1:
+        return f" at {first_points.pop()}"
+    kind = "list" if has_lists_only(audit) else "system"
+    return f" at the first operating point of each {kind}"
+
+
 def scopes(audit: Audit) -> Iterator[Scope]:
     """Yield every system, grouping and allocation that has rates, in the order of the audit."""
     first_error = next(iter(error_types(audit)))
@@ -239,7 +265,7 @@ class Shortfall(NamedTuple):
     fact: Fact
     metric: str = ""
     system: str = ""
-    """The system whose number it is, if it is not that of every system."""
+    """The system whose number it is, if the group is not small in every system."""
 
     @property
     def words(self) -> str:
@@ -289,6 +315,14 @@ def small_groups(audit: Audit, filters: Row, metric: str | None = None) -> dict[
         for row in rows
         if row["group"] and row["gates"]
     }
+
+
+def groups_small_at_first_point(
+    audit: Audit, scope: Scope, metric: str | None = None
+) -> dict[str, Shortfall]:
+    """Return the groups that are too small to count at the first operating point of a system."""
+    point = first_point_name(audit, scope.filters)
+    return small_groups(audit, {**scope.filters, "operating_point": point}, metric)
 
 
 def differing_groups(verdicts: Verdicts) -> list[str]:

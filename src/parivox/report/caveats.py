@@ -23,13 +23,15 @@ from parivox.facts import facts_of_row
 from parivox.report import findings
 from parivox.report.audit_queries import (
     POOLED,
+    at_first_point,
     error_types,
     first_point_name,
+    groups_small_at_first_point,
+    in_some_systems,
     located_points,
     rates_by_group,
     scopes,
     scopes_by_grouping,
-    small_groups,
     system_label,
     systems,
 )
@@ -39,7 +41,7 @@ from parivox.report.limitation_sentences import Caveat
 from parivox.report.sheets.comparison import pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from parivox.auditing import Audit
     from parivox.report.audit_queries import Scope, Shortfall
@@ -230,11 +232,23 @@ def rules_fitted_on_audited_trials(audit: Audit) -> Iterator[Caveat]:
 
 def trials_of_each_system(audit: Audit) -> Iterator[Caveat]:
     """Yield what `SYSTEM_RULES` find, system by system."""
+    return _caveats_of_systems(audit, SYSTEM_RULES)
+
+
+def impostors_of_same_group(audit: Audit) -> Iterator[Caveat]:
+    """Yield which systems have nontarget trials within groups only."""
+    return _caveats_of_systems(audit, [findings.impostors_of_same_group])
+
+
+def _caveats_of_systems(
+    audit: Audit, rules: Iterable[Callable[[Audit, Row], Iterator[Caveat]]]
+) -> Iterator[Caveat]:
+    """Yield what rules on one system find, with the systems that it is about if not all."""
     labels_of_limitation: dict[str, list[str]] = {}
     first_caveats: dict[str, Caveat] = {}
     for system in systems(audit):
         label = system_label(system["system"], system["list"])
-        for rule in SYSTEM_RULES:
+        for rule in rules:
             for caveat in rule(audit, system):
                 first_caveats.setdefault(caveat.short, caveat)
                 labels_of_limitation.setdefault(caveat.short, []).append(label)
@@ -315,25 +329,24 @@ def data_warnings(audit: Audit) -> Iterator[Caveat]:
 def under_represented_groups(audit: Audit) -> Iterator[Caveat]:
     """Yield which groups of each grouping miss a minimum, and of which error, with the number."""
     groupings = scopes_by_grouping(list(scopes(audit)))
-    stated: list[tuple[str, Shortfalls]] = []
+    earlier_shortfalls: list[tuple[str, Shortfalls]] = []
     for scopes_of_grouping in groupings:
         first_scope = scopes_of_grouping[0]
-        point = first_point_name(audit, first_scope.filters)
-        shortfalls = _smallest_shortfalls(audit, scopes_of_grouping, point)
+        shortfalls = _smallest_shortfalls(audit, scopes_of_grouping)
         # another allocation may leave the same groups small: say so once
-        if not shortfalls or (first_scope.grouping, shortfalls) in stated:
+        if not shortfalls or (first_scope.grouping, shortfalls) in earlier_shortfalls:
             continue
-        stated.append((first_scope.grouping, shortfalls))
+        earlier_shortfalls.append((first_scope.grouping, shortfalls))
         n_groups = len(rates_by_group(audit, first_scope.filters).keys() - {POOLED})
         kind = f"{first_scope.grouping_label} " if len(groupings) > 1 else ""
         groups_of_errors = [shortfalls.get(metric, {}).keys() for metric in error_types(audit)]
         values = {
             "small_groups": {metric: len(by_group) for metric, by_group in shortfalls.items()},
             "differ_by_metric": any(groups != groups_of_errors[0] for groups in groups_of_errors),
-            "differ_by_system": _small_groups_differ(audit, scopes_of_grouping, point),
+            "in_systems": in_some_systems(audit, _small_groups_differ(audit, scopes_of_grouping)),
             "groups": n_groups,
             "kind": kind,
-            "operating_point": point,
+            "at_point": at_first_point(audit),
             "numbers": {
                 metric: _shortfall_numbers(by_group) for metric, by_group in shortfalls.items()
             },
@@ -342,39 +355,31 @@ def under_represented_groups(audit: Audit) -> Iterator[Caveat]:
         yield Caveat("groups_under_represented", values)
 
 
-def _small_groups_differ(audit: Audit, same_grouping: Sequence[Scope], point: object) -> bool:
+def _small_groups_differ(audit: Audit, scopes_of_grouping: Sequence[Scope]) -> bool:
     """Return whether systems differ in which groups are small for some error type."""
     return any(
-        len(
-            {
-                frozenset(small_groups(audit, {**scope.filters, "operating_point": point}, metric))
-                for scope in same_grouping
-            }
-        )
-        > 1
+        groups_small_at_first_point(audit, scope, metric).keys()
+        != groups_small_at_first_point(audit, scopes_of_grouping[0], metric).keys()
         for metric in error_types(audit)
+        for scope in scopes_of_grouping
     )
 
 
-def _smallest_shortfalls(audit: Audit, same_grouping: Sequence[Scope], point: object) -> Shortfalls:
+def _smallest_shortfalls(audit: Audit, scopes_of_grouping: Sequence[Scope]) -> Shortfalls:
     """Return what small groups have too little of; of several systems, the smallest number.
 
-    The system is named where the number is not that of every system.
+    The system is named where the group is not small in every system.
     """
     shortfalls: Shortfalls = {}
     for metric in error_types(audit):
-        of_systems: dict[str, list[Shortfall]] = {}
-        for scope in same_grouping:
-            at_point = {**scope.filters, "operating_point": point}
+        system_shortfalls: dict[str, list[Shortfall]] = {}
+        for scope in scopes_of_grouping:
             label = system_label(scope.system, scope.list)
-            for group, missed in small_groups(audit, at_point, metric).items():
-                of_systems.setdefault(group, []).append(missed._replace(system=label))
-        for group, missed_by_system in of_systems.items():
-            smallest = min(missed_by_system, key=lambda missed: missed.number)
-            is_of_every_system = len(missed_by_system) == len(same_grouping) and (
-                len({missed._replace(system="").words for missed in missed_by_system}) == 1
-            )
-            if is_of_every_system:
+            for group, missed in groups_small_at_first_point(audit, scope, metric).items():
+                system_shortfalls.setdefault(group, []).append(missed._replace(system=label))
+        for group, group_shortfalls in system_shortfalls.items():
+            smallest = min(group_shortfalls, key=lambda missed: missed.number)
+            if len(group_shortfalls) == len(scopes_of_grouping):
                 smallest = smallest._replace(system="")
             shortfalls.setdefault(metric, {})[group] = smallest
     return shortfalls
@@ -412,7 +417,6 @@ SYSTEM_RULES: tuple[Callable[[Audit, Row], Iterator[Caveat]], ...] = (
     trials_without_countermeasure_score,
     findings.trials_in_no_group,
     findings.counts_files,
-    findings.impostors_of_same_group,
 )
 """Rules on the trials of one system."""
 RULES: tuple[Callable[[Audit], Iterator[Caveat]], ...] = (
@@ -429,6 +433,7 @@ RULES: tuple[Callable[[Audit], Iterator[Caveat]], ...] = (
     findings.groups_without_trials,
     data_warnings,
     under_represented_groups,
+    impostors_of_same_group,
     tested_attacks,
     acquisition_failures_not_supplied,
 )

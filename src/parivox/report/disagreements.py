@@ -14,6 +14,7 @@ from parivox.report.audit_queries import (
     first_point_name,
     groups_left_out,
     has_several_systems,
+    in_all_systems,
     left_out_groups_text,
     rates_by_group,
     scopes,
@@ -59,7 +60,7 @@ def disagreements(audit: Audit) -> tuple[dict[Scope, list[str]], list[str]]:
     joint: dict[Scope, Joint] = {}
     same_group_scopes: set[Scope] = set()
     alpha = audit.record["options"]["alpha"][0]
-    stated: set[str] = set()
+    earlier_explanations: set[str] = set()
     # in the order of a report, so that the first of several alike sentences is explained
     scopes_in_order = chain.from_iterable(scopes_by_grouping(list(scopes(audit))))
     for scope in scopes_in_order:
@@ -76,7 +77,7 @@ def disagreements(audit: Audit) -> tuple[dict[Scope, list[str]], list[str]]:
         }
         all_rates = rates_by_group(audit, scope.filters)
         # one rule for all sentences: the groups that measures of both error types are computed on
-        small = {
+        under_represented_groups = {
             *groups_left_out(rows.subset(gated=True).rows()),
             *(
                 group
@@ -84,34 +85,43 @@ def disagreements(audit: Audit) -> tuple[dict[Scope, list[str]], list[str]]:
                 for group in small_groups(audit, point_filters, metric)
             ),
         }
-        rates = judged_rates(all_rates, point, small)
-        is_some_left_out = len(rates) < len(all_rates.keys() - {POOLED})
-        among = f"of these {len(rates)} groups, " if is_some_left_out else ""
+        rates = judged_rates(all_rates, point, under_represented_groups)
         verdicts = verdicts_by_metric(audit, point_filters)
         sentences = [
-            *opposite_errors(rates, verdicts, among, stated),
-            *differences_and_ratios(rates, among, stated),
-            *_group_eer_disagreements(audit, scope, rates, verdicts, among, stated),
+            *opposite_errors(rates, verdicts, earlier_explanations),
+            *differences_and_ratios(rates, earlier_explanations),
+            *_group_eer_disagreements(audit, scope, rates, verdicts, earlier_explanations),
             *measures_and_chance(joint[scope]),
-            *effect_of_small_groups(joint[scope]),
         ]
-        if sentences and is_some_left_out and rates:
-            compared_groups = _compared_groups_text(audit, point_filters, [*rates])
-            same_groups = full_sentence("same_groups_compared", n_groups=len(rates))
-            sentences.insert(0, same_groups if compared_groups in stated else compared_groups)
-            stated.add(compared_groups)
-        sentences_of_scope[scope] = sentences
+        omitted_groups = all_rates.keys() - {POOLED} - rates.keys()
+        if sentences and omitted_groups:
+            condition = _condition_of_comparison(
+                audit, point_filters, omitted_groups, under_represented_groups
+            )
+            group_names = ", ".join(shortened_names([*rates], most=_MAX_COMPARED_GROUPS))
+            compared_groups = full_sentence(
+                "groups_of_disagreements", condition=condition, groups=group_names
+            )
+            sentences.insert(0, compared_groups)
+        sentences_of_scope[scope] = [*effect_of_small_groups(joint[scope]), *sentences]
     return sentences_of_scope, list(system_ranking_disagreements(joint, same_group_scopes))
 
 
-def _compared_groups_text(audit: Audit, point_filters: Row, groups: Sequence[str]) -> str:
-    """Return which groups are compared where some are left out, and why these."""
-    is_of_all_systems = has_several_systems(audit) and covers_same_groups(audit, point_filters)
-    return full_sentence(
-        "groups_of_disagreements",
-        groups=", ".join(shortened_names(groups, most=_MAX_COMPARED_GROUPS)),
-        in_systems=" in all systems" if is_of_all_systems else "",
-    )
+def _condition_of_comparison(
+    audit: Audit,
+    point_filters: Row,
+    omitted_groups: Collection[str],
+    under_represented_groups: Collection[str],
+) -> str:
+    """Return which groups are compared, by why others are omitted."""
+    conditions = []
+    if not under_represented_groups >= omitted_groups:
+        conditions.append(sentence_text("groups_with_both_rates"))
+    if not under_represented_groups.isdisjoint(omitted_groups):
+        is_of_all_systems = has_several_systems(audit) and covers_same_groups(audit, point_filters)
+        in_systems = in_all_systems(audit) if is_of_all_systems and not conditions else ""
+        conditions.append(sentence_text("groups_with_enough_data", in_systems=in_systems))
+    return " and ".join(conditions)
 
 
 def judged_rates(rates: Rates, point: str, small: Collection[str]) -> dict[str, dict[str, float]]:
@@ -125,21 +135,18 @@ def judged_rates(rates: Rates, point: str, small: Collection[str]) -> dict[str, 
     }
 
 
-def _with_explanation(sentence: str, explanation: str, stated: set[str] | None) -> str:
-    """Return a sentence with its explanation, unless that is among those `stated` already."""
-    if stated is None:
-        return f"{sentence} {explanation}"
-    if explanation in stated:
+def _with_explanation(sentence: str, explanation: str, earlier_explanations: set[str]) -> str:
+    """Return a sentence with its explanation, unless that was given earlier."""
+    if explanation in earlier_explanations:
         return sentence
-    stated.add(explanation)
+    earlier_explanations.add(explanation)
     return f"{sentence} {explanation}"
 
 
 def opposite_errors(
     rates: Mapping[str, Mapping[str, float]],
     verdicts: Verdicts,
-    among: str = "",
-    stated: set[str] | None = None,
+    earlier_explanations: set[str],
 ) -> Iterator[str]:
     """Yield whether groups with more false rejects are those with fewer false accepts."""
     if len(rates) < 2:
@@ -157,13 +164,15 @@ def opposite_errors(
     if rank < _OPPOSITE_TAU and len(rates) > 2:
         sentence = full_sentence(
             "error_types_rank_oppositely",
-            groups=f"{among}{descriptions}",
+            groups=descriptions,
             tau=rank,
             n_groups=len(rates),
         )
-        yield _with_explanation(sentence, full_sentence("scores_of_groups_shifted"), stated)
+        yield _with_explanation(
+            sentence, full_sentence("scores_of_groups_shifted"), earlier_explanations
+        )
     elif worst["fnr"] != worst["fpr"]:
-        yield full_sentence("error_types_affect_different_groups", groups=f"{among}{descriptions}")
+        yield full_sentence("error_types_affect_different_groups", groups=descriptions)
 
 
 def _most_errors_text(metric: str, group: str, verdicts: Verdicts) -> str:
@@ -188,7 +197,7 @@ def _kendall(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def differences_and_ratios(
-    rates: Mapping[str, Mapping[str, float]], among: str = "", stated: set[str] | None = None
+    rates: Mapping[str, Mapping[str, float]], earlier_explanations: set[str]
 ) -> Iterator[str]:
     """Yield whether one error differs more in percentage points, the other more in ratio."""
     if len(rates) < 2:
@@ -213,13 +222,14 @@ def differences_and_ratios(
             range_of[metric] = f"{rates_text}, {points} or {short_number(ratio[metric])} times"
         sentence = full_sentence(
             "differences_and_ratios_disagree",
-            among=among,
             metric_of_differences=by_difference.upper(),
             differences=range_of[by_difference],
             metric_of_ratios=by_ratio.upper(),
             ratios=range_of[by_ratio],
         )
-        yield _with_explanation(sentence, full_sentence("measures_of_differences"), stated)
+        yield _with_explanation(
+            sentence, full_sentence("measures_of_differences"), earlier_explanations
+        )
 
 
 def _group_eer_disagreements(
@@ -227,8 +237,7 @@ def _group_eer_disagreements(
     scope: Scope,
     rates: Mapping[str, Mapping[str, float]],
     verdicts: Verdicts,
-    among: str,
-    stated: set[str],
+    earlier_explanations: set[str],
 ) -> Iterator[str]:
     """Yield whether the group with the highest EER is not the one with the most errors."""
     rows = audit.groups.subset(**scope.filters, metric="eer").rows()
@@ -259,10 +268,12 @@ def _group_eer_disagreements(
             highest_eer = sentence_text("highest_eer_perhaps_by_chance", **values)
         sentence = full_sentence(
             "base_metrics_disagree",
-            highest_eer=f"{among}{highest_eer}",
+            highest_eer=highest_eer,
             highest_rates=" and ".join(descriptions),
         )
-        yield _with_explanation(sentence, full_sentence("eer_and_common_threshold"), stated)
+        yield _with_explanation(
+            sentence, full_sentence("eer_and_common_threshold"), earlier_explanations
+        )
 
 
 def measures_and_chance(joint: Joint) -> Iterator[str]:

@@ -44,6 +44,7 @@ from parivox.facts import Fact, facts_of_row
 from parivox.report.associations import association, association_text, differences_recur
 from parivox.report.audit_queries import (
     ERROR_TYPES,
+    POOLED,
     SPOOF_EERS,
     VERDICTS,
     error_types_of,
@@ -668,31 +669,35 @@ def trials_in_no_group(audit: Audit, system: Row) -> Iterator[Caveat]:
             yield Caveat("trials_in_no_group", values)
 
 
-class TrialsWithinGroups(NamedTuple):
-    """Nontarget trials of known groups: how many there are, and how many are within a group."""
+class NontargetTrials(NamedTuple):
+    """Nontarget trials of known groups of speakers, and how many of them are within a group."""
 
     grouping: str
     n_groups: int
     n_trials: int
-    n_within: int
+    n_trials_within_groups: int
     is_exact: bool
     """Whether no number is suppressed."""
 
     @property
-    def is_within_only(self) -> bool:
+    def is_within_groups_only(self) -> bool:
         """Whether there are several groups, and no trial is between two of them."""
-        return self.is_exact and self.n_groups > 1 and 0 < self.n_trials == self.n_within
+        is_within_groups = 0 < self.n_trials == self.n_trials_within_groups
+        return self.is_exact and self.n_groups > 1 and is_within_groups
 
 
-def trials_within_groups(audit: Audit, filters: Row) -> Iterator[TrialsWithinGroups]:
-    """Yield how many nontarget trials are within groups, by grouping, of the first system."""
+def nontarget_trials(audit: Audit, filters: Row) -> Iterator[NontargetTrials]:
+    """Yield how many nontarget trials are within groups of speakers, of the first system.
+
+    Groups of recordings or trials are left out, as most of their speakers are in several groups.
+    """
     for grouping in audit.record["groupings"]:
         rows = audit.matrix.subset(**filters, grouping=grouping, within="").rows()
         keys = ("system", "list", "operating_point")
         # counted once, for the first system, list and operating point
         first_rows = [row for row in rows if all(row[key] == rows[0][key] for key in keys)]
-        if first_rows:
-            yield TrialsWithinGroups(
+        if first_rows and _is_of_speakers(audit, first_rows[0]):
+            yield NontargetTrials(
                 grouping,
                 len({row["enrol_group"] for row in first_rows}),
                 sum(row["trials"] or 0 for row in first_rows),
@@ -705,13 +710,35 @@ def trials_within_groups(audit: Audit, filters: Row) -> Iterator[TrialsWithinGro
             )
 
 
+def _is_of_speakers(audit: Audit, matrix_row: Row) -> bool:
+    """Return whether each speaker is in one group of the grouping of that row only."""
+    columns = ("system", "list", "grouping", "within")
+    filters = {column: matrix_row[column] for column in columns}
+    size_of_group = {
+        row["group"]: row["speakers"]
+        for row in audit.groups.subset(**filters, metric="fpr", definition="").rows()
+    }
+    n_speakers = size_of_group.pop(POOLED, None)
+    return None not in size_of_group.values() and sum(size_of_group.values()) == n_speakers
+
+
 def impostors_of_same_group(audit: Audit, system: Row) -> Iterator[Caveat]:
-    """Yield by which groupings all nontarget trials of a system are within groups."""
+    """Yield by which groupings all nontarget trials of a system are within groups.
+
+    If these are within groups by several attributes, groups by fewer of these need no mention.
+    """
     groupings = [
-        within.grouping for within in trials_within_groups(audit, system) if within.is_within_only
+        trials.grouping
+        for trials in nontarget_trials(audit, system)
+        if trials.is_within_groups_only
     ]
-    if groupings:
-        yield Caveat("impostors_of_same_group", {"groupings": groupings})
+    finest = [
+        grouping
+        for grouping in groupings
+        if not any({*grouping.split("+")} < {*finer.split("+")} for finer in groupings)
+    ]
+    if finest:
+        yield Caveat("impostors_of_same_group", {"groupings": finest})
 
 
 def unscored_trials_text(audit: Audit, system: Row) -> str:

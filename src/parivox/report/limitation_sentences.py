@@ -48,7 +48,11 @@ class Caveat(NamedTuple):
     @property
     def sentence(self) -> str:
         """The limitation in a sentence, without its end."""
-        return LIMITATIONS[self.code].sentence.with_values(self.values)
+        sentence = LIMITATIONS[self.code].sentence.with_values(self.values)
+        # some sentences name their systems themselves
+        if self.named_systems and "systems" not in self.values:
+            return f"{self.named_systems}: {sentence}"
+        return sentence
 
     @property
     def anchor(self) -> str:
@@ -209,8 +213,7 @@ def _number_of_groups(values: Values) -> str:
 def _under_represented_share(values: Values) -> str:
     (first_metric, n_small), *other_counts = values["small_groups"].items()
     share = _share_of_groups(n_small, values["groups"], values["kind"])
-    in_systems = " in at least one system" if values["differ_by_system"] else ""
-    words = f"{share} under-represented{in_systems} (too few speakers, errors or pairs)"
+    words = f"{share} under-represented{values['in_systems']} (too few speakers, errors or pairs)"
     if values["differ_by_metric"]:
         words += f" for {first_metric.upper()}"
         words += "".join(f", and {n} for {metric.upper()}" for metric, n in other_counts)
@@ -223,7 +226,7 @@ def _under_represented(values: Values) -> str:
         for metric, numbers in values["numbers"].items()
     )
     return (
-        f"{capitalised(_under_represented_share(values))} at {values['operating_point']}. "
+        f"{capitalised(_under_represented_share(values))}{values['at_point']}. "
         f"{details}. A group with {values['minimums']} is under-represented"
     )
 
@@ -649,10 +652,10 @@ LIMITATIONS: dict[str, LimitationTemplate] = {
         {
             "small_groups": {"fnr": 3, "fpr": 2},
             "differ_by_metric": True,
-            "differ_by_system": False,
+            "in_systems": "",
             "groups": 9,
             "kind": "",
-            "operating_point": "fpr=0.01",
+            "at_point": " at fpr=0.01",
             "numbers": {"fnr": "x (7 speakers)", "fpr": "x (7 speakers)"},
             "minimums": "fewer than 10 speakers, 10 effective errors or 45 pairs of speakers",
         },

@@ -28,6 +28,7 @@ from parivox.report.audit_queries import (
     ERROR_TYPES,
     POOLED,
     VERDICTS,
+    at_first_point,
     attacks_text,
     error_types,
     first_point_name,
@@ -1533,17 +1534,6 @@ def _best_system_sentence(
     )
 
 
-def _at_primary_point(audit: Audit) -> str:
-    """Return at which operating point comparisons are counted, where there are several."""
-    points = [located_points(audit, system) for system in systems(audit)]
-    if all(len(points_of_system) < 2 for points_of_system in points):
-        return ""
-    first_points = {rows[0]["operating_point"] for rows in points if rows}
-    if len(first_points) > 1:
-        return " at the first operating point of each system"
-    return f" at {first_points.pop()}"
-
-
 def _comparisons_text(audit: Audit, groups: Sequence[GroupResult], n_comparisons: int) -> str:
     """Return how many comparisons there are, and of what."""
     n_systems, reference = len(systems(audit)), audit.record["options"]["reference"][0]
@@ -1562,7 +1552,9 @@ def _comparisons_text(audit: Audit, groups: Sequence[GroupResult], n_comparisons
                 for group in compared
             )
     n_error_types = len(error_types(audit))
-    words = f"{count_of(n_comparisons, 'comparison')}{_at_primary_point(audit)}"
+    words = count_of(n_comparisons, "comparison")
+    if any(len(located_points(audit, system)) > 1 for system in systems(audit)):
+        words += at_first_point(audit)
     # not where some groups lack one of the error types
     if n_systems * (n_groups + n_pairs) * n_error_types == n_comparisons:
         parts = [count_of(n_groups, "group")] if n_groups else []

@@ -304,11 +304,11 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         },
     ),
     "under_represented_groups": SentenceTemplate(
-        "Under-represented groups by {grouping} at {point}{in_systems} ({minimums}): {groups}. No "
+        "Under-represented groups by {grouping}{at_point}{in_systems} ({minimums}): {groups}. No "
         "interval accounts for people who are missing from the data",
         {
             "grouping": "gender",
-            "point": "fpr=0.01",
+            "at_point": " at fpr=0.01",
             "in_systems": "",
             "minimums": "fewer than 10 speakers",
             "groups": "f, m",
@@ -340,21 +340,28 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         {"groupings": "gender"},
     ),
     "interval_of_largest_ratio": SentenceTemplate(
+        "The interval is for this group alone and is not adjusted for the selection of the largest "
+        "ratio"
+    ),
+    "intervals_of_largest_ratios": SentenceTemplate(
         "Each of these intervals is for one group alone and is not adjusted for the selection of "
         "the largest ratio"
     ),
+    "largest_ratio": SentenceTemplate(
+        ", the largest ratio among {n_groups} groups", {"n_groups": 4}
+    ),
     "large_groups_at_all_points": SentenceTemplate(
-        "{groups} that are not under-represented at any operating point", {"groups": "4 groups"}
+        "that are not under-represented at any operating point"
     ),
     "cost_of_common_threshold": SentenceTemplate(
         "{system}: for {group}, the cost at the common threshold is {ratio} times the cost at a "
-        "group-specific threshold{interval}, the largest ratio among {groups}",
+        "group-specific threshold{interval}{selection}",
         {
             "system": "V2",
             "group": "f",
             "ratio": "1.4",
             "interval": " [1.1, 1.8]",
-            "groups": "4 groups",
+            "selection": ", the largest ratio among 4 groups",
         },
     ),
     "one_system_audited": SentenceTemplate(

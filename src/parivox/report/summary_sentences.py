@@ -28,8 +28,8 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "not_under_represented": SentenceTemplate("groups that are not under-represented"),
     "interval_includes_threshold": SentenceTemplate(
-        "the interval also accounts for setting the threshold on these trials, those of groups do "
-        "not"
+        "the interval also accounts for setting the threshold on these trials; intervals of groups "
+        "do not"
     ),
     "not_under_represented_in_any": SentenceTemplate(
         "groups that are not under-represented in any system"
@@ -69,12 +69,13 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
         "GARBE depends on the spread of rates over all groups, relative to the mean rate"
     ),
     "groups_of_disagreements": SentenceTemplate(
-        "Only groups with enough data (not under-represented) for FNR and FPR{in_systems} are "
-        "compared: {groups}",
-        {"groups": "f, m", "in_systems": " in all systems"},
+        "The comparison below covers only groups with {condition}: {groups}",
+        {"groups": "f, m", "condition": "both error rates"},
     ),
-    "same_groups_compared": SentenceTemplate(
-        "Only the {n_groups} groups named above are compared", {"n_groups": 4}
+    "groups_with_both_rates": SentenceTemplate("both error rates"),
+    "groups_with_enough_data": SentenceTemplate(
+        "enough data (not under-represented) for FNR and FPR{in_systems}",
+        {"in_systems": " in all systems"},
     ),
     "error_types_rank_oppositely": SentenceTemplate(
         "The two error types rank the groups in largely opposite order: {groups} (Kendall's tau "
@@ -99,10 +100,9 @@ SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
         "{group} (which may be due to chance)", {"group": "f has the highest false reject rate"}
     ),
     "differences_and_ratios_disagree": SentenceTemplate(
-        "Differences and ratios disagree: {among}in percentage points, {metric_of_differences} "
+        "Differences and ratios disagree: in percentage points, {metric_of_differences} "
         "varies more ({differences}); in ratios, {metric_of_ratios} varies more ({ratios})",
         {
-            "among": "",
             "metric_of_differences": "FNR",
             "differences": "2.0 % to 5.0 %",
             "metric_of_ratios": "FPR",

@@ -385,19 +385,22 @@ def trial_list_section(audit: Audit) -> dict[str, Any]:
 
 def _pairing_text(audit: Audit) -> str:
     """Return a sentence on who is compared with whom, from the matrix of the groupings."""
+    if not len(audit.matrix):
+        return full_sentence("pairs_within_groups_unknown")
     shares, is_within_groups_only = [], True
-    for within in findings.trials_within_groups(audit, {}):
-        if within.n_trials:
-            is_within_groups_only &= within.n_within == within.n_trials
+    for trials in findings.nontarget_trials(audit, {}):
+        if trials.n_trials:
+            n_within_groups = trials.n_trials_within_groups
+            is_within_groups_only &= n_within_groups == trials.n_trials
             shares.append(
                 sentence_text(
                     "share_within_groups",
-                    grouping=within.grouping,
-                    percent=100 * within.n_within / within.n_trials,
+                    grouping=trials.grouping,
+                    percent=100 * n_within_groups / trials.n_trials,
                 )
             )
     if not shares:
-        return full_sentence("pairs_within_groups_unknown")
+        return ""
     if is_within_groups_only:
         consequence = full_sentence("nothing_about_other_groups")
     else:
@@ -407,7 +410,7 @@ def _pairing_text(audit: Audit) -> str:
 
 def _grades_text(audit: Audit) -> str:
     """Return a sentence on whether difficulty grades were audited."""
-    names = {*audit.record["groupings"], *(audit.record["options"]["within"] or ())}
-    if "grade" in names:
+    groupings = [*audit.record["groupings"], *(audit.record["options"]["within"] or ())]
+    if any("grade" in grouping.split("+") for grouping in groupings):
         return full_sentence("graded_by_difficulty")
     return full_sentence("not_graded_by_difficulty")

@@ -23,14 +23,16 @@ from parivox.options.audit import AuditOptions
 from parivox.options.kinds import option_fields
 from parivox.report import findings
 from parivox.report.audit_queries import (
+    at_first_point,
     error_types,
-    first_point_name,
+    groups_small_at_first_point,
+    in_some_systems,
     scopes,
     small_groups,
     system_label,
-    systems,
 )
 from parivox.report.catalogue import full_sentence, recorded_text, sentence_text
+from parivox.report.caveats import impostors_of_same_group
 from parivox.report.context import Choice, Context
 from parivox.report.definitions import definitions
 from parivox.report.html.layout import NOT_SUPPLIED
@@ -310,24 +312,24 @@ def _representation(audit: Audit) -> Iterator[str]:
                 largest=largest,
                 largest_size=count_text(sizes[largest]),
             )
-        point = first_point_name(audit, scope.filters)
         # a group may have too few errors of one system only
-        small_by_system = [
-            {*small_groups(audit, {**each.filters, "operating_point": point})}
-            for each in scopes(audit)
-            if (each.list, each.grouping, each.allocation) == (scope.list, scope.grouping, "both")
+        small_groups_of_systems = [
+            {*groups_small_at_first_point(audit, system_scope)}
+            for system_scope in scopes(audit)
+            if system_scope._replace(system="") == scope._replace(system="")
         ]
-        small = sorted(set.union(*small_by_system))
-        if small:
-            differ = any(groups != small_by_system[0] for groups in small_by_system)
-            minimums = findings.minimums_text(audit)
+        all_small_groups = sorted(set.union(*small_groups_of_systems))
+        if all_small_groups:
+            is_differing = any(
+                groups != small_groups_of_systems[0] for groups in small_groups_of_systems
+            )
             yield full_sentence(
                 "under_represented_groups",
                 grouping=scope.grouping,
-                point=point,
-                in_systems=" in at least one system" if differ else "",
-                minimums=minimums,
-                groups=", ".join(shortened_names(small, most=12)),
+                at_point=at_first_point(audit),
+                in_systems=in_some_systems(audit, is_differing),
+                minimums=findings.minimums_text(audit),
+                groups=", ".join(shortened_names(all_small_groups, most=12)),
             )
     # the same groups are stated once for all systems
     sentences = (caveat.sentence for caveat in findings.groups_without_trials(audit))
@@ -354,38 +356,42 @@ def _aggregation(audit: Audit) -> Iterator[str]:
     """Return sentences on the cost of the common threshold, and on confounded attributes."""
     names = " and ".join(audit.record["groupings"])
     yield full_sentence("one_threshold_for_all", groupings=names)
-    has_selected_interval = False
+    n_selected_intervals = 0
     for scope in scopes(audit):
         # thresholds of this measure belong to no operating point
-        small = small_groups(audit, scope.filters)
+        groups_with_shortfall = small_groups(audit, scope.filters)
         # thresholds found on other speakers are free of optimism, so they come first
         for measure in ("threshold_bias_cv", "threshold_bias"):
             rows = audit.bias.subset(**scope.filters, measure=measure).rows()
             bias_rows = [
                 bias_row
                 for bias_row in rows
-                if bias_row["value"] is not None and bias_row["group"] not in small
+                if bias_row["value"] is not None and bias_row["group"] not in groups_with_shortfall
             ]
             if bias_rows:
                 largest = max(bias_rows, key=lambda row: float(row["value"]))
                 interval = ""
                 if largest["high"] is not None:
                     interval = f" {interval_text(largest['low'], largest['high'])}"
-                    has_selected_interval |= len(bias_rows) > 1
-                groups_text = count_of(len(bias_rows), "group")
-                if small:
-                    groups_text = sentence_text("large_groups_at_all_points", groups=groups_text)
+                    n_selected_intervals += len(bias_rows) > 1
+                selection = ""
+                if len(bias_rows) > 1:
+                    selection = sentence_text("largest_ratio", n_groups=len(bias_rows))
+                    if groups_with_shortfall:
+                        selection += " " + sentence_text("large_groups_at_all_points")
                 yield full_sentence(
                     "cost_of_common_threshold",
                     system=scope.label,
                     group=largest["group"],
                     ratio=short_number(largest["value"]),
                     interval=interval,
-                    groups=groups_text,
+                    selection=selection,
                 )
                 break
-    if has_selected_interval:
+    if n_selected_intervals == 1:
         yield full_sentence("interval_of_largest_ratio")
+    elif n_selected_intervals:
+        yield full_sentence("intervals_of_largest_ratios")
     sentences = (
         sentence
         for scope in scopes(audit)
@@ -426,12 +432,7 @@ def _evaluation(audit: Audit) -> Iterator[str]:
                 checks=check_ids,
                 differences=difference_text,
             )
-    same_group_caveats = (
-        f"{caveat.sentence}."
-        for system in systems(audit)
-        for caveat in findings.impostors_of_same_group(audit, system)
-    )
-    yield from dict.fromkeys(same_group_caveats)
+    yield from (f"{caveat.sentence}." for caveat in impostors_of_same_group(audit))
     if points_text := findings.thresholds_set_here_text(audit):
         yield full_sentence("set_on_audited_trials", points=points_text)
     for source in audit.record["inputs"]:
