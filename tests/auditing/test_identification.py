@@ -797,6 +797,10 @@ def test_the_page_names_the_sampling_unit_and_households(audit, tmp_path):
         page = (tmp_path / "page.html").read_text(encoding="utf-8")
         assert f"intervals treat {unit} as the sampling unit" in page
         assert f"treat {unit}, not searches, as the sampling unit" in page
+        text = " ".join(page.split())
+        assert "This report does not show: that a difference is discrimination, or" in text
+        assert "Personal data: the report " in text
+        assert "options and version of Parivox give a byte-identical report." in text
     listed = pv.audit(
         pl.DataFrame(LISTED), AGES, gallery="anna,ben", by="age", operating_points="threshold=0"
     )
@@ -804,6 +808,21 @@ def test_the_page_names_the_sampling_unit_and_households(audit, tmp_path):
     assert "household" in str(decided)
     assert "record at least 10 speakers in each group" in " ".join(str(listed).split())
     assert "household" not in str(listed)
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize(
+    ("speaker_ids", "words"),
+    [("never", "lists no speaker ids"), ("offenders", "lists ids of enrolled persons")],
+)
+def test_results_by_person_are_named_as_personal_data(speaker_ids, words, tmp_path):
+    audit = audited(speaker_ids=speaker_ids)
+    (person, *_) = (row["person"] for row in measure(audit, "named_most"))
+    audit.report(tmp_path / "page.html")
+    text = " ".join((tmp_path / "page.html").read_text(encoding="utf-8").split())
+    assert f"Personal data: the report {words}. Names and results of groups with few" in text
+    assert "few speakers, and results by person, may concern identifiable persons." in text
+    assert (person != "" and person in text) == (speaker_ids == "offenders")
 
 
 def test_a_missing_or_repeated_pair_is_named():

@@ -5,7 +5,7 @@ import pytest
 
 import parivox as pv
 from parivox.auditing.old_sentences import shares_of_sentence
-from parivox.report.associations import association, association_text, differences_recur
+from parivox.report.associations import association, association_text, has_same_differences
 from parivox.report.audit_queries import scopes
 from parivox.report.findings import associations
 
@@ -25,7 +25,7 @@ ROW = {
 
 
 def test_an_association_is_stated_with_its_shares_and_statistics():
-    stated = association(ROW)
+    stated = association(ROW, has_same_differences=False)
     consequence = "so a difference by gender may be partly or entirely due to band"
     assert stated.short == (
         "gender and band are associated (so groups by one may differ because of the other)"
@@ -54,11 +54,11 @@ def test_an_association_is_stated_with_its_shares_and_statistics():
     ],
 )
 def test_every_relation_has_a_sentence(change, words):
-    assert association_text(association(ROW | change)).startswith(words)
+    assert association_text(association(ROW | change, has_same_differences=False)).startswith(words)
 
 
 def test_a_difference_that_recurs_within_a_value_is_not_said_to_be_entirely_due_to_it():
-    sentence = association_text(association(ROW, recurs=True))
+    sentence = association_text(association(ROW, has_same_differences=True))
     assert sentence.endswith("so part of a difference by gender may be due to band")
 
 
@@ -104,16 +104,22 @@ def test_a_difference_recurs_if_a_group_is_worse_among_speakers_with_one_value(
     audit = pv.audit(trials, people, by=by, operating_points="threshold=2", replicates=100)
     verdicts = audit.verdicts.subset(grouping="gender", metric="fpr", group="f").rows()
     assert [row["verdict"] for row in verdicts] == ["worse"]
-    by_gender, *_ = scopes(audit)
-    assert differences_recur(audit, by_gender.filters, "region") == recurs
-    (caveat,) = associations(audit, by_gender.filters)
-    assert caveat.sentence.startswith("Gender and region are associated")
-    assert ("partly or entirely" in caveat.sentence) != recurs
+    assert has_same_differences(audit, "gender", "region", "both") == recurs
+    names = {"f": "women", "gender": "Sex", "region": "Area", by[1]: "groups", "north": "N"}
+    for shown in (audit, pv.labelled(audit, {"labels": names})):
+        by_gender, *_ = scopes(shown)
+        (caveat,) = associations(shown, by_gender.filters)
+        assert " are associated" in caveat.sentence
+        assert ("partly or entirely" in caveat.sentence) != recurs
 
 
 def test_a_share_of_all_but_few_is_not_told():
     groups = [{"group": "f", "all_but_fewer_than": 10}, {"group": "m", "share": 0.5}]
-    sentence = association_text(association(ROW | {"shares": {"value": "old", "groups": groups}}))
+    sentence = association_text(
+        association(
+            ROW | {"shares": {"value": "old", "groups": groups}}, has_same_differences=False
+        )
+    )
     assert "all but fewer than 10 of the speakers with gender f" in sentence
 
 

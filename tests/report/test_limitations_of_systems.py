@@ -7,8 +7,10 @@ import pytest
 import parivox as pv
 from parivox.report.caveats import caveats
 from parivox.report.findings import check_sentence
-from parivox.report.html import html_report
+from parivox.report.html.first_screen import first_screen
+from parivox.report.html.groups import trial_list_section
 from parivox.report.html.method import harms
+from parivox.report.overview import overview, plain_text
 
 PEOPLE = {"speaker": [f"s{i}" for i in range(12)], "sex": ["f", "m"] * 5 + ["f", "unknown"]}
 
@@ -81,11 +83,80 @@ def test_impostors_of_the_same_group_only_are_a_limitation_of_false_accepts():
         "All nontarget trials of known groups are between speakers of the same group (by sex), so "
         "false accepts show nothing about impostors of other groups"
     )
-    assert sentence in [caveat.sentence for caveat in caveats(audit)]
+    assert f"A: {sentence}" in [caveat.sentence for caveat in caveats(audit)]
     of_harm = {harm.name: harm.sentences for harm in harms(audit, None)}
-    assert f"{sentence}." in of_harm["Evaluation"]
-    first_lines = " ".join(html_report(audit).split())
-    assert "A: false accepts only by impostors of the same group" in first_lines
+    assert f"A: {sentence}." in of_harm["Evaluation"]
+    (caveat,) = (each for each in caveats(audit) if each.code == "impostors_of_same_group")
+    screen = first_screen(audit, overview(audit)._replace(caveats=[caveat]))
+    weakness = plain_text(dict(screen["certainty"])["Weakened by"])
+    assert weakness == "A: all tested impostors were of the same group as the speaker (by sex)"
+    alone = pv.audit({"A": systems["A"]}, PEOPLE, by="sex", operating_points="fpr=0.1")
+    codes = [caveat.code for caveat in caveats(alone)]
+    # an earlier limitation leaves no room for it below the headline
+    assert codes.index("groups_under_represented") < codes.index("impostors_of_same_group")
+    assert sentence in [caveat.sentence for caveat in caveats(alone)]
+
+
+def test_of_several_groupings_within_which_all_impostors_are_the_finest_is_named():
+    people = {**PEOPLE, "age": ["old", "young"] * 6, "town": ["A", "A", "B", "B"] * 3}
+    options = {"operating_points": "fpr=0.1", "intervals": False}
+    audit = pv.audit(
+        {"A": trials(within_groups)}, people, by=["sex", "sex+age", "sex+town"], **options
+    )
+    (caveat,) = (caveat for caveat in caveats(audit) if caveat.code == "impostors_of_same_group")
+    assert caveat.values["groupings"] == ["sex+age"]
+
+
+@pytest.mark.parametrize(
+    "by", ["grade", "same:age", "noise", "channel", "enrol.channel", "test.sex", "sex+noise"]
+)
+def test_trials_within_groups_of_trials_or_recordings_are_no_limitation(by):
+    """Each trial has both sides in one group of its own attributes, whoever speaks."""
+    rows = trials()
+    rows["noise"] = ["low", "high"] * (len(rows["enrol"]) // 2)
+    recordings = sorted({*rows["enrol"], *rows["test"]})
+    utterances = {"id": recordings, "channel": ["ab"["r2" in name] for name in recordings]}
+    people = {**PEOPLE, "age": ["old", "young", "young"] * 4}
+    options = {"operating_points": "fpr=0.1", "intervals": False}
+    audit = pv.audit({"A": rows}, people, utterances=utterances, by=[by, "sex"], **options)
+    assert "impostors_of_same_group" not in {caveat.code for caveat in caveats(audit)}
+    pairing = trial_list_section(audit)["pairing"]
+    assert pairing.startswith("Share of nontarget trials between speakers of the same group: by s")
+    trials_only = pv.audit({"A": rows}, people, utterances=utterances, by=by, **options)
+    assert trial_list_section(trials_only)["pairing"] == ""
+
+
+def test_lists_of_one_system_are_called_lists():
+    lists = {"A@x": trials(), "A@y": trials(CHANGES["trials of few"])}
+    people = {**PEOPLE, "age": ["old"] * 2 + ["young"] * 10}
+    audit = pv.audit(lists, people, by="age", operating_points="fpr=0.1", replicates=50)
+    (caveat,) = (each for each in caveats(audit) if each.code == "groups_under_represented")
+    assert "under-represented on at least one list (" in caveat.short
+    assert not [words for words in overview(audit).finding_sentences if "one system" in words]
+
+
+def test_small_groups_of_each_system_are_those_at_its_own_first_operating_point():
+    decisions = trials()
+    scores = decisions.pop("score")
+    decisions["decision"] = [int(score > 1.2) for score in scores]
+    systems = {"A": decisions, "B": trials()}
+    audit = pv.audit(systems, PEOPLE, by="sex", replicates=50)
+    (caveat,) = (each for each in caveats(audit) if each.code == "groups_under_represented")
+    assert " at the first operating point of each system. " in caveat.sentence
+    small_groups = {
+        (row["system"], row["metric"])
+        for system, point in (("A", "deployed"), ("B", "fpr=0.01"))
+        for row in audit.verdicts.subset(system=system, operating_point=point).rows()
+        if row["group"] and row["gates"] and row["metric"] in {"fnr", "fpr"}
+    }
+    assert small_groups == {(system, metric) for system in "AB" for metric in ("fnr", "fpr")}
+    assert " in at least one system" not in caveat.short
+    assert " with " not in caveat.values["numbers"]["fpr"]
+    representation = {harm.name: " ".join(harm.sentences) for harm in harms(audit, None)}
+    assert (
+        "Under-represented groups by sex at the first operating point of each system"
+        in representation["Representation"]
+    )
 
 
 def test_one_group_has_no_impostors_of_others_to_speak_of():
@@ -104,6 +175,9 @@ def test_groups_with_few_speakers_are_counted_over_all_groupings():
         for grouping in ("sex", "sex+age")
     )
     assert f" of {n_groups} groups (all groupings) have fewer than" in check_sentence(check)
+    audit = pv.audit({"A": trials()}, people, by="sex", **options)
+    (check,) = (check for check in audit.record["list_checks"]["A"] if check["id"] == "G7")
+    assert check_sentence(check).startswith("2 of 2 groups have fewer than 10 speakers")
 
 
 def test_an_operating_point_without_threshold_is_named_with_its_reason(printed_summary):

@@ -108,3 +108,19 @@ def test_a_table_that_cannot_be_written_is_refused(folder, capsys, tmp_path, arg
     assert stop.value.code == 2
     assert message in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["audit"]
+
+
+def test_a_caption_of_verdicts_states_the_conditions_on_which_they_are_confirmatory(audited):
+    audit = audited(by="gender", operating_points=["fpr=0.01", "eer"])
+    first_caption, second_caption = (
+        line for line in latex(audit, ["groups"]).split("\n") if line.startswith(r"\caption{model:")
+    )
+    assert "fpr=0.01, confirmatory if the conditions under Confidence hold." in first_caption
+    assert (
+        "Confidence: the verdicts by gender at fpr=0.01 are confirmatory only if" in first_caption
+    )
+    assert "eer, exploratory." in second_caption
+    assert "Confidence" not in second_caption
+    # the findings of a whole section of Markdown state these conditions
+    assert markdown(audit).count("confirmatory only if") == 1
+    assert markdown(audit, ["groups"]).count("confirmatory only if") == 1

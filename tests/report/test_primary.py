@@ -57,7 +57,9 @@ def test_one_heading_is_confirmatory_and_all_others_are_exploratory(audit, told_
     assert headings[0] == ("fpr=0.01", "confirmatory")
     assert {standing for _, standing in headings[1:]} == {"exploratory"}
     # no audit shows that the conditions hold
-    assert not re.search(r"at \S+, confirmatory(?! if its conditions hold)", words, re.IGNORECASE)
+    assert not re.search(
+        r"at \S+, confirmatory(?! if the conditions under Confidence hold)", words, re.IGNORECASE
+    )
 
 
 def test_the_summary_says_which_groupings_are_exploratory(audit, printed_summary):

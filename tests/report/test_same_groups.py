@@ -176,22 +176,23 @@ def test_systems_are_ranked_on_the_same_groups(unfair):
 def test_sentences_on_disagreements_are_of_the_groups_of_the_measures(unfair):
     within, _ = disagreements(unfair)
     assert within
-    compared = [
-        (
-            "Only groups with enough data (not under-represented) for FNR and FPR in all systems "
-            "are compared: a, b."
-        ),
-        "Only the 2 groups named above are compared.",
-    ]
-    assert [sentences[0] for sentences in within.values()] == compared
-    for scope, (_, *others) in within.items():
+    compared = (
+        "The comparison below covers only groups with enough data (not under-represented) for FNR "
+        "and FPR in all systems: a, b."
+    )
+    effect = "Small groups change the conclusion"
+    # of all groups, and so before the sentence on which groups are compared
+    assert any(words.startswith(effect) for sentences in within.values() for words in sentences)
+    for scope, sentences in within.items():
+        effects = [words for words in sentences if words.startswith(effect)]
+        assert sentences[: len(effects)] == effects
+        first_words, *others = sentences[len(effects) :]
+        assert first_words == compared
         joint = unfair.meta.subset(**scope.filters, measure="fdr", gated=True, zero="none").rows()
         n_groups = {row["groups"] for row in joint}
         assert n_groups == {2}
         assert others
         assert not [words for words in others if re.search(r"\bc (has|is)\b", words)]
-        on_rates = [words for words in others if "highest" in words or "varies" in words]
-        assert all("of these 2 groups" in words for words in on_rates)
 
 
 def test_a_group_of_higher_eer_is_one_that_differs_from_the_mean_after_adjustment(unfair):
@@ -237,6 +238,37 @@ def test_the_groups_of_which_a_ratio_is_the_largest_are_named(unfair):
     assert f"{among} 2 groups that are not under-represented at any operating" in of_system["A"]
     assert of_system["B"].endswith(f"{among} 3 groups.")
     assert len([words for words in aggregation if "not adjusted for the selection" in words]) == 1
+    assert any(
+        words.startswith("Each of these intervals is for one group") for words in aggregation
+    )
+
+
+def test_the_only_ratio_of_a_system_is_not_said_to_be_the_largest(speakers):
+    trials = _scores(0.0).filter(~pl.col("enrol").str.starts_with("c"))
+    one_group = trials.filter(~pl.col("enrol").str.starts_with("b"))
+    for frame, n_groups in ((trials, 2), (one_group, 1)):
+        audit = _audit({"A": frame}, speakers)
+        (aggregation,) = (
+            each.sentences for each in harms(audit, None) if each.name == "Aggregation"
+        )
+        words = [sentence for sentence in aggregation if "cost at the common" in sentence]
+        assert len(words) == 1
+        assert ("the largest ratio among 2 groups" in words[0]) == (n_groups == 2)
+        assert "1 group" not in words[0]
+        selection = [sentence for sentence in aggregation if "adjusted for the selec" in sentence]
+        assert [sentence[:33] for sentence in selection] == [
+            "The interval is for this group al"
+        ] * (n_groups == 2)
+
+
+def test_groups_that_lack_a_rate_are_not_said_to_be_under_represented(speakers):
+    options = {"intervals": False}
+    audit = _audit({"A": _scores(0.0, missing="b"), "B": _scores(0.5)}, speakers, **options)
+    sentences = {scope.system: words for scope, words in disagreements(audit)[0].items()}
+    assert (
+        sentences["A"][0] == "The comparison below covers only groups with both error rates: a, c."
+    )
+    assert not [words for words in sentences["B"] if "covers only" in words]
 
 
 def test_a_difference_of_variances_is_called_by_its_measure(speakers):

@@ -175,6 +175,6 @@ def test_only_pooled_intervals_account_for_the_choice_of_the_threshold(audited, 
     marked = [row for row in audit.groups.rows() if "threshold_varies" in row["note"]]
     assert marked
     assert {row["group"] for row in marked} <= {"all", "pooled"}
-    assert "setting the threshold on these trials, those of groups do not" in " ".join(
+    assert "setting the threshold on these trials; intervals of groups do not" in " ".join(
         printed(audit).split()
     )

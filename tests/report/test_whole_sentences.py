@@ -21,7 +21,7 @@ COLLECTIONS = (ast.Dict, ast.List, ast.Set, ast.Tuple)
 MARKUP = {"report/charts/draw.py"}
 """Files that deal with SVG and PDF alone."""
 TAKE_NAMES_APART = {
-    "report/associations.py": {"_recurs"},
+    "report/audit_queries.py": {"attribute_values", "grouping_attributes"},
     "report/catalogue.py": {"_plain_words"},
     "report/charts/__init__.py": {"_unique_slug"},
     "report/charts/chart_functions.py": {"Charts.__repr__"},
@@ -70,7 +70,6 @@ TAKE_NAMES_APART = {
     },
     "report/releases.py": {"_release_pair_blocks"},
     "report/score_metrics.py": {"_rates_table"},
-    "report/sheets/comparison.py": {"_attribute_values"},
     "report/sheets/paper.py": {"latex", "latex_escaped", "markdown_escaped"},
     "report/sheets/sheet.py": {"Sheet.footnotes", "_terminal_text"},
     "report/sheets/supplementary.py": {"_rates"},
@@ -86,7 +85,7 @@ TAKE_NAMES_APART = {
 """Functions that take apart names, such as those of operating points, attributes and files, or
 break lines. `log_audit` shortens an error of MLflow, which has no parts."""
 ASK_FOR_KEYS = {
-    "report/limitation_sentences.py": {"_share_text"},
+    "report/limitation_sentences.py": {"Caveat.sentence", "_share_text"},
     "report/audit_queries.py": {"covers_same_groups"},
     "report/catalogue.py": {"_few_errors"},
     "report/charts/groups.py": {"failures", "rates_by_stratum"},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parivox.report.audit_queries import error_types, first_point_name, systems
+from parivox.report.audit_queries import attribute_values, error_types, first_point_name, systems
 from parivox.report.limitation_sentences import ASSOCIATIONS, Caveat
 
 if TYPE_CHECKING:
@@ -21,63 +21,66 @@ _CODES = {
 """By the relation of two attributes that an audit records."""
 
 
-def association(row: Row, option: str = "", *, recurs: bool = False) -> Caveat:
+def association(row: Row, option: str = "", *, has_same_differences: bool) -> Caveat:
     """Return what a pair means for a comparison of groups by the first of the two.
 
-    `option` is the value of the options that examine it, if they would tell more. A difference that
-    `recurs` among speakers with one value of the other attribute is not entirely due to that.
+    `option` is the value of the options that examine it, if they would tell more. If groups have
+    the same differences among speakers with one value of the other attribute, these are not
+    entirely due to that.
     """
-    return Caveat(_CODES[row["relation"]], {**row, "option": option, "recurs": recurs})
+    values = {**row, "option": option, "has_same_differences": has_same_differences}
+    return Caveat(_CODES[row["relation"]], values)
 
 
-def differences_recur(audit: Audit, filters: Row, other: str) -> bool:
-    """Return whether each difference by an attribute recurs within a value of another one.
+def has_same_differences(audit: Audit, attribute: str, other: str, allocation: str) -> bool:
+    """Return whether groups that are worse are so within a value of another attribute, too.
 
-    `filters` select the grouping by the attribute. A difference recurs if, among the speakers with
-    one value, the interval of the worse group is above those of all other groups. False if no group
-    is worse, and if groups by both attributes were not audited.
+    Among the speakers with that value, the interval of the worse group must be above those of all
+    other groups. False if no group is worse, and if groups by both attributes were not audited.
+    Names are those of the data, not labels.
     """
-    recurs = [
-        _recurs(audit, row, other)
+    filters = {"grouping": attribute, "allocation": allocation, "within": ""}
+    worse_rows = [
+        row
         for system in systems(audit)
         for row in audit.verdicts.subset(
-            **{**filters, **system}, operating_point=first_point_name(audit, system)
+            **filters, **system, operating_point=first_point_name(audit, system)
         ).rows()
         if row["group"] and row["verdict"] == "worse" and row["metric"] in error_types(audit)
     ]
-    return bool(recurs) and all(recurs)
+    return bool(worse_rows) and all(_is_worse_within_value(audit, row, other) for row in worse_rows)
 
 
-def _recurs(audit: Audit, verdict_row: Row, other: str) -> bool:
+def _is_worse_within_value(audit: Audit, verdict_row: Row, other: str) -> bool:
     """Return whether a group that is worse is so within a value of another attribute."""
     attribute, worse_group = verdict_row["grouping"], verdict_row["group"]
-    columns = ("system", "list", "allocation", "within", "operating_point", "metric")
-    filters = {column: verdict_row[column] for column in columns}
-    groups = {
-        row["group"] for row in audit.verdicts.subset(**filters, grouping=attribute) if row["group"]
-    }
-    rows_of_value: dict[str, dict[str, Row]] = {}
-    for row in audit.groups.subset(**filters, grouping=f"{attribute}+{other}", definition=""):
-        for group in groups:
-            value = row["group"].removeprefix(f"{group}+")
-            if value != row["group"]:
-                rows_of_value.setdefault(value, {})[group] = row
-    for row in audit.groups.subset(**filters, grouping=f"{other}+{attribute}", definition=""):
-        for group in groups:
-            value = row["group"].removesuffix(f"+{group}")
-            if value != row["group"]:
-                rows_of_value.setdefault(value, {})[group] = row
-    return any(
-        len(row_of_group) > 1
-        and worse_group in row_of_group
-        and all(row["high"] is not None for row in row_of_group.values())
-        and all(
-            row_of_group[worse_group]["low"] > row["high"]
-            for group, row in row_of_group.items()
-            if group != worse_group
-        )
-        for row_of_group in rows_of_value.values()
-    )
+    scope_columns = ("system", "list", "allocation", "within")
+    scope = {column: verdict_row[column] for column in scope_columns}
+    point = {column: verdict_row[column] for column in ("operating_point", "metric")}
+    for grouping, group_name in (
+        (f"{attribute}+{other}", "{group}+{value}"),
+        (f"{other}+{attribute}", "{value}+{group}"),
+    ):
+        rates = audit.groups.subset(**scope, **point, grouping=grouping, definition="").rows()
+        row_of_group = {row["group"]: row for row in rates}
+        values = attribute_values(audit, {**scope, "grouping": grouping})
+        for value in values.get(other, ()):
+            rows = {
+                group: row_of_group[name]
+                for group in values.get(attribute, ())
+                if (name := group_name.format(group=group, value=value)) in row_of_group
+            }
+            worst = rows.pop(worse_group, None)
+            if (
+                worst
+                and rows
+                and all(
+                    None not in (worst["low"], row["high"]) and worst["low"] > row["high"]
+                    for row in rows.values()
+                )
+            ):
+                return True
+    return False
 
 
 def association_text(pair: Caveat) -> str:

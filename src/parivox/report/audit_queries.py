@@ -46,6 +46,8 @@ NOT_UNDER_REPRESENTED = sentence_text("not_under_represented")
 _NO_VALUE = "no value in some system"
 _MAX_NAMED_GROUPS = 3
 """Omitted groups that are named next to a number; of more, the count is given."""
+PAIR_SIZE = 2
+"""Two groups are compared with each other, and so only once."""
 POOLED = "pooled"
 _INTERVAL_MARKS = {
     "~": (
@@ -211,6 +213,26 @@ def scopes_by_grouping(all_scopes: Sequence[Scope]) -> list[list[Scope]]:
     return list(by_grouping.values())
 
 
+def grouping_attributes(grouping: str) -> list[str]:
+    """Return the attributes of a grouping, as far as their names hold no plus sign."""
+    return grouping.split("+")
+
+
+def attribute_values(audit: Audit, filters: Row) -> dict[str, list[str]]:
+    """Return the values of each attribute of an intersection.
+
+    They are read from the mean differences, which are named by attribute and value: names of groups
+    cannot be split at plus signs, because values may contain plus signs.
+    """
+    values_by_attribute: dict[str, dict[str, None]] = {
+        attribute: {} for attribute in grouping_attributes(filters["grouping"])
+    }
+    for row in audit.bias.subset(**filters, measure="mean_difference").rows():
+        attribute, _, value = row["group"].partition("=")
+        values_by_attribute.setdefault(attribute, {})[value] = None
+    return {attribute: sorted(values) for attribute, values in values_by_attribute.items()}
+
+
 def rates_by_group(audit: Audit, filters: Row) -> dict[str, dict[tuple[str, str], Row]]:
     """Return the rates of each group by metric and operating point."""
     rates: dict[str, dict[tuple[str, str], Row]] = {}
@@ -251,12 +273,15 @@ def heading_with_status(audit: Audit, heading: str, filters: Row, point: str | N
     statuses = {row["confirmatory"] for row in audit.verdicts.rows()} - {None}
     if not statuses:
         return heading
-    confirmatory_rows = audit.verdicts.subset(
-        **{**filters, "operating_point": point}, confirmatory=True
-    )
-    if len(confirmatory_rows):
+    if may_be_confirmatory(audit, filters, point):
         return f"{heading}, {sentence_text('confirmatory_on_conditions')}"
     return f"{heading}, exploratory"
+
+
+def may_be_confirmatory(audit: Audit, filters: Row, point: str | None) -> bool:
+    """Return whether verdicts at that point are confirmatory if the conditions hold."""
+    point_filters = {**filters, "operating_point": point}
+    return len(audit.verdicts.subset(**point_filters, confirmatory=True)) > 0
 
 
 class Shortfall(NamedTuple):

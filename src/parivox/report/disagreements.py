@@ -31,6 +31,7 @@ from parivox.report.words import p_value, percent, short_number, shortened_names
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from parivox.auditing import Audit
     from parivox.report.audit_queries import Rates, Verdicts
@@ -110,14 +111,14 @@ def disagreements(audit: Audit) -> tuple[dict[Scope, list[str]], list[str]]:
 def _condition_of_comparison(
     audit: Audit,
     point_filters: Row,
-    omitted_groups: Collection[str],
-    under_represented_groups: Collection[str],
+    omitted_groups: AbstractSet[str],
+    under_represented_groups: AbstractSet[str],
 ) -> str:
     """Return which groups are compared, by why others are omitted."""
     conditions = []
     if not under_represented_groups >= omitted_groups:
         conditions.append(sentence_text("groups_with_both_rates"))
-    if not under_represented_groups.isdisjoint(omitted_groups):
+    if under_represented_groups & omitted_groups:
         is_of_all_systems = has_several_systems(audit) and covers_same_groups(audit, point_filters)
         in_systems = in_all_systems(audit) if is_of_all_systems and not conditions else ""
         conditions.append(sentence_text("groups_with_enough_data", in_systems=in_systems))

@@ -41,14 +41,16 @@ from parivox.data.trial_checks import (
 )
 from parivox.data.value_warnings import RANGE_OF_NUMBERS, WARNING_SOURCE
 from parivox.facts import Fact, facts_of_row
-from parivox.report.associations import association, association_text, differences_recur
+from parivox.report.associations import association, association_text, has_same_differences
 from parivox.report.audit_queries import (
     ERROR_TYPES,
+    PAIR_SIZE,
     POOLED,
     SPOOF_EERS,
     VERDICTS,
     error_types_of,
     first_point_name,
+    grouping_attributes,
     located_points,
     system_label,
     systems,
@@ -65,6 +67,7 @@ from parivox.report.catalogue import (
 )
 from parivox.report.data_sentences import content_text, metric_text
 from parivox.report.identification import is_identification, unit_text
+from parivox.report.labels import audit_with_ids
 from parivox.report.limitation_sentences import Caveat, groups_without_trials_text
 from parivox.report.verdict_sentences import equal_weight_text
 from parivox.report.words import (
@@ -110,7 +113,6 @@ EXPLORATORY_SENTENCE = (
     "audits of one system reported at least one difference"
 )
 """How often explored findings are wrong: docs/coverage.md#confirmatory-and-exploratory-findings."""
-_PAIR_SIZE = 2
 _MAX_DIFFERING_GROUPS = 6
 """Differing groups whose figures are shown."""
 _SAME_KIND_RELATIONS = {"tells", "told", "alike"}
@@ -735,7 +737,9 @@ def impostors_of_same_group(audit: Audit, system: Row) -> Iterator[Caveat]:
     finest = [
         grouping
         for grouping in groupings
-        if not any({*grouping.split("+")} < {*finer.split("+")} for finer in groupings)
+        if not any(
+            {*grouping_attributes(grouping)} < {*grouping_attributes(finer)} for finer in groupings
+        )
     ]
     if finest:
         yield Caveat("impostors_of_same_group", {"groupings": finest})
@@ -818,7 +822,7 @@ def associations(audit: Audit, filters: Row) -> Iterator[Caveat]:
     if is_single_attribute:
         for row in associated:
             if row["relation"] in {"told", "alike"}:
-                yield association(row)
+                yield association(row, has_same_differences=False)
     same_kind_pairs = {
         (row["attribute"], row["other"]) for row in rows if row["relation"] in _SAME_KIND_RELATIONS
     }
@@ -837,8 +841,12 @@ def associations(audit: Audit, filters: Row) -> Iterator[Caveat]:
         )
         # where names are shown as labels, options still take the names
         option = "" if is_examined else row.get("as_given", other_attribute)
-        recurs = is_single_attribute and differences_recur(audit, filters, other_attribute)
-        yield association(row, option, recurs=recurs)
+        # decided by the names of the data, as labels may hide which attributes a grouping has
+        names = (row.get("attribute_as_given", grouping), row.get("as_given", other_attribute))
+        are_same = is_single_attribute and has_same_differences(
+            audit_with_ids(audit), *names, filters["allocation"]
+        )
+        yield association(row, option, has_same_differences=are_same)
 
 
 # ---- groups
@@ -866,8 +874,12 @@ def group_eer_lines(audit: Audit, scope_filters: Row) -> Iterator[EerLine]:
 
     It shows how hard a group is, whatever one threshold for all groups does to it.
     """
-    compared = _compared_eers(audit, scope_filters)
-    rows, rows_with_interval, reference = compared.rows, compared.with_interval, compared.reference
+    group_eers = _compared_eers(audit, scope_filters)
+    rows, rows_with_interval, reference = (
+        group_eers.rows,
+        group_eers.with_interval,
+        group_eers.reference,
+    )
     if len(rows_with_interval) < 2 or reference is None:
         unclear = [row["group"] for row in rows if row["high"] is None or not row["value"]]
         if rows_with_interval and unclear:
@@ -877,13 +889,13 @@ def group_eer_lines(audit: Audit, scope_filters: Row) -> Iterator[EerLine]:
             yield EerLine("inconclusive", sentence_text("no_eer_interval", groups=names))
         return
     level = 1 - audit.record["options"]["confidence"]
-    if compared.is_pair:
-        yield from _pair_eer_lines(rows_with_interval, compared.ratio_of_group, level)
+    if group_eers.is_pair:
+        yield from _pair_eer_lines(rows_with_interval, group_eers.ratio_of_group, level)
     else:
         yield from _several_eer_lines(
             len(rows),
             rows_with_interval,
-            compared.ratio_of_group,
+            group_eers.ratio_of_group,
             _REFERENCE_NAMES[reference],
             level,
         )
@@ -891,13 +903,13 @@ def group_eer_lines(audit: Audit, scope_filters: Row) -> Iterator[EerLine]:
 
 def groups_of_higher_eer(audit: Audit, scope_filters: Row) -> set[str]:
     """Return the groups whose EER is shown to be higher than their reference."""
-    compared = _compared_eers(audit, scope_filters)
+    group_eers = _compared_eers(audit, scope_filters)
     level = 1 - audit.record["options"]["confidence"]
     # two groups are one comparison, so their p is not adjusted
-    p_column = "p" if compared.is_pair else "p_holm"
+    p_column = "p" if group_eers.is_pair else "p_holm"
     return {
         group
-        for group, row in compared.ratio_of_group.items()
+        for group, row in group_eers.ratio_of_group.items()
         if row["value"] > 1 and row[p_column] <= level
     }
 
@@ -915,7 +927,7 @@ class _ComparedEers(NamedTuple):
     @property
     def is_pair(self) -> bool:
         """Whether two groups are compared with each other."""
-        return len(self.rows) == _PAIR_SIZE and self.reference == "geomean"
+        return len(self.rows) == PAIR_SIZE and self.reference == "geomean"
 
 
 def _compared_eers(audit: Audit, scope_filters: Row) -> _ComparedEers:
@@ -929,7 +941,7 @@ def _compared_eers(audit: Audit, scope_filters: Row) -> _ComparedEers:
         if row["high"] is not None:
             ratios.setdefault(row["reference"], {})[row["group"]] = row
     # two groups are best compared with each other, several with their mean
-    first_reference = "geomean" if len(rows) == _PAIR_SIZE else "macro"
+    first_reference = "geomean" if len(rows) == PAIR_SIZE else "macro"
     reference_order = (first_reference, *_REFERENCE_NAMES)
     reference = next((name for name in reference_order if name in ratios), None)
     ratio_of_group = ratios[reference] if reference else {}

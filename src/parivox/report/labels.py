@@ -326,7 +326,10 @@ class _AuditLabels:
             key: self.grouping_label(association[key]) for key in ("attribute", "other")
         }
         # options such as --within take the name, not the label
-        names_of_options = {"as_given": association["other"]}
+        names_of_options = {
+            "attribute_as_given": association["attribute"],
+            "as_given": association["other"],
+        }
         return (
             association
             | attribute_labels

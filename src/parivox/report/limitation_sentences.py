@@ -260,7 +260,7 @@ def _association_statistics(values: Values) -> str:
 def _association(values: Values) -> str:
     attribute, other = values["attribute"], values["other"]
     consequence = f"a difference by {attribute} may be partly or entirely due to {other}"
-    if values.get("recurs"):
+    if values["has_same_differences"]:
         consequence = f"part of a difference by {attribute} may be due to {other}"
     return (
         f"{_association_strength(values)}{_shares_text(values)} "
@@ -332,6 +332,7 @@ _ASSOCIATED = {
         "groups": [{"group": "north", "share": 0.7}, {"group": "south", "share": 0.1}],
     },
     "option": "country",
+    "has_same_differences": False,
 }
 _ASSOCIATION_WORDS: dict[str, tuple[Words, Words, Values]] = {
     "attributes_coincide": (

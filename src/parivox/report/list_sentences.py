@@ -128,8 +128,10 @@ def _eers_of_lists(values: Values) -> str:
 def _groups_with_few_speakers(values: Values) -> str:
     smallest = ", ".join(f"{size['group']} {size['speakers']:,}" for size in values["smallest"])
     have = "has" if values["few"] == 1 else "have"
+    # audits of older versions do not record how many groupings there are
+    groupings = " (all groupings)" if values.get("n_groupings", 1) > 1 else ""
     return (
-        f"{values['few']:,} of {values['number']:,} groups (all groupings) {have} fewer than "
+        f"{values['few']:,} of {values['number']:,} groups{groupings} {have} fewer than "
         f"{values['minimum']:g} speakers; smallest groups: {smallest}"
     )
 
@@ -413,6 +415,7 @@ LIST_SENTENCES: dict[str, SentenceTemplate] = {
             "number": 8,
             "minimum": 10.0,
             "grouping": "nationality",
+            "n_groupings": 2,
             "smallest": [{"group": "Peru", "speakers": 4}],
         },
     ),

@@ -26,6 +26,7 @@ from parivox.data.trial_set import COMMON_TRIALS
 from parivox.report import findings
 from parivox.report.audit_queries import (
     ERROR_TYPES,
+    PAIR_SIZE,
     POOLED,
     VERDICTS,
     at_first_point,
@@ -84,8 +85,6 @@ _MAX_NAMED = 3
 _MAX_LIMITED_GROUPS = 8
 """Groups named in the sentence on a limit."""
 _DIFFERENT_VERDICTS = ("worse", "better")
-PAIR_SIZE = 2
-"""Two groups are compared with each other, and so only once."""
 _RATE_NAMES = {
     "fnr": "false reject rates",
     "fpr": "false accept rates",
@@ -266,6 +265,8 @@ class Overview(NamedTuple):
     further_findings: list[Sentence]
     secondary_findings: list[Sentence]
     """Those further findings that follow the figure: of systems, and by other groupings."""
+    has_p_between_systems: bool
+    """Whether a finding on systems has a p-value."""
     headline_comparisons: list[GroupComparison]
     """Comparisons that the headline states as different; none if it states something else."""
     pooled_rates: list[PooledRates]
@@ -346,8 +347,11 @@ def overview(audit: Audit) -> Overview:
     ]
     headline_comparisons = [] if sentences else _headline_comparisons(audit, groups)
     sentences += _findings(audit, groups)
+    system_findings = list(_system_findings(audit, groups))
     secondary_findings = list(
-        _secondary_findings(audit, groups, "exploratory, " if confidence_note else "")
+        _secondary_findings(
+            audit, groups, system_findings, "exploratory, " if confidence_note else ""
+        )
     )
     sentences += secondary_findings
     headline, *further_findings = sentences
@@ -361,6 +365,7 @@ def overview(audit: Audit) -> Overview:
         headline=headline,
         further_findings=further_findings,
         secondary_findings=secondary_findings,
+        has_p_between_systems=any(finding.has_p for finding in system_findings),
         headline_comparisons=headline_comparisons,
         pooled_rates=pooled_rates,
         verdict_counts={code: n_of_verdict[code] for code in VERDICTS} if comparisons else {},
@@ -639,7 +644,10 @@ def _groups_by_grouping(groups: Sequence[GroupResult]) -> list[tuple[str, list[G
 
 
 def _secondary_findings(
-    audit: Audit, groups: Sequence[GroupResult], status: str
+    audit: Audit,
+    groups: Sequence[GroupResult],
+    system_findings: Sequence[SystemFinding],
+    status: str,
 ) -> Iterator[Sentence]:
     """Yield tests of all groups together, how systems differ, and what other groupings show.
 
@@ -653,8 +661,7 @@ def _secondary_findings(
         by_grouping = f" by {first_grouping}" if other_groupings else ""
         joint_differences = _joint_differences(audit, first_groups, by_grouping)
         yield from ([Phrase(words)] for words in joint_differences)
-    yield from ([Phrase(words)] for words in _better_systems(audit))
-    yield from ([Phrase(words)] for words in _fairer_systems(audit, first_groups))
+    yield from ([Phrase(finding.words)] for finding in system_findings)
     for grouping, of_grouping in other_groupings:
         sentences = _grouping_sentences(audit, of_grouping, "", has_figures=False)
         compared = ""
@@ -1362,6 +1369,22 @@ def _exclusions_text(audit: Audit, system: Row, metric: str) -> str:
 # ---- systems against each other
 
 
+class SystemFinding(NamedTuple):
+    """How systems compare, in a sentence."""
+
+    words: str
+    has_p: bool
+
+
+def _system_findings(audit: Audit, groups: Sequence[GroupResult]) -> Iterator[SystemFinding]:
+    """Yield which system has fewest errors, and which of two is fairer, where groups are judged."""
+    if not _are_judged(audit, groups):
+        return
+    (_, first_groups), *_ = _groups_by_grouping(groups)
+    yield from _better_systems(audit)
+    yield from _fairer_systems(audit, first_groups)
+
+
 def _adjusted_p_values(rows: Sequence[Row]) -> list[float]:
     """Return the p values of rows, adjusted for their number (Holm); NaN where there is none."""
     adjusted: list[float] = holm(
@@ -1370,7 +1393,7 @@ def _adjusted_p_values(rows: Sequence[Row]) -> list[float]:
     return adjusted
 
 
-def _better_systems(audit: Audit) -> Iterator[str]:
+def _better_systems(audit: Audit) -> Iterator[SystemFinding]:
     """Yield which system has fewest errors of each type at the first operating point, if compared.
 
     Of several, each is held against each, so p allows for all pairs (Holm).
@@ -1403,10 +1426,15 @@ def _better_systems(audit: Audit) -> Iterator[str]:
             outcomes.setdefault(second_system, {})[first_system] = p, is_sure
         best = min(outcomes, key=lambda system: rates[system])
         sentence = _best_system_sentence(metric, best, rates, outcomes[best])
-        yield sentence + _common_trials_text(rows)
+        # of two systems, any p is shown; of several, only that of a difference
+        has_p = any(
+            is_shown or (len(outcomes[best]) == 1 and not math.isnan(p))
+            for p, is_shown in outcomes[best].values()
+        )
+        yield SystemFinding(sentence + _common_trials_text(rows), has_p)
 
 
-def _fairer_systems(audit: Audit, groups: Sequence[GroupResult]) -> Iterator[str]:
+def _fairer_systems(audit: Audit, groups: Sequence[GroupResult]) -> Iterator[SystemFinding]:
     """Yield which of two systems is fairer, by error, to each group that is worse off in either.
 
     The group's ratio must differ between them for the number of groups and errors (Holm), and the
@@ -1458,11 +1486,14 @@ def _fairer_systems(audit: Audit, groups: Sequence[GroupResult]) -> Iterator[str
                 )
             )
     if sentences:
-        yield from sentences[:_MAX_NAMED]
+        yield from (SystemFinding(words, has_p=True) for words in sentences[:_MAX_NAMED])
         return
     first_group, first_metric = worse[0]
     names = " or ".join(each.system for each in first_group.comparisons[first_metric])
-    yield sentence_text("fairer_system_unknown", systems=names, on_trials=_common_trials_text(rows))
+    words = sentence_text(
+        "fairer_system_unknown", systems=names, on_trials=_common_trials_text(rows)
+    )
+    yield SystemFinding(words, has_p=False)
 
 
 def _ratio_comparison_rows(audit: Audit, grouping_label: str) -> list[Row]:

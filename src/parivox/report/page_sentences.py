@@ -132,6 +132,10 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
     "recordings_longer": SentenceTemplate("recordings are longer"),
     "more_short_recordings": SentenceTemplate("more recordings are short"),
     "more_impostors": SentenceTemplate("speakers face more impostors"),
+    "impostors_of_speakers_group": SentenceTemplate(
+        "all tested impostors were of the same group as the speaker (by {by_grouping})",
+        {"by_grouping": "gender"},
+    ),
     "thresholds_of_these_trials": SentenceTemplate(
         "the acceptance cut-off (threshold) was chosen on this data, so error rates on "
         "new data may differ"
@@ -164,8 +168,11 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
         "shown, the difference is significant only without the adjustment"
     ),
     "p_between_systems": SentenceTemplate(
-        "p between systems (exploratory): the same if the systems did not differ; of a gap, "
-        "adjusted for all groups and {error_types}",
+        "p between systems (exploratory): the same if the systems did not differ{of_gap}",
+        {"of_gap": ""},
+    ),
+    "p_of_gap": SentenceTemplate(
+        "; of a gap, adjusted for all groups and {error_types}",
         {"error_types": "both error types"},
     ),
     "comparison_seen_elsewhere": SentenceTemplate(
@@ -263,10 +270,15 @@ PAGE_SENTENCES: dict[str, SentenceTemplate] = {
     "lists_ids_of_offenders": SentenceTemplate(
         "the report lists ids of the speakers with the most errors"
     ),
+    "lists_ids_of_persons": SentenceTemplate("the report lists ids of enrolled persons"),
+    "figures_of_speakers": SentenceTemplate(
+        ", and figures of single speakers among the checks of the trial list,"
+    ),
+    "figures_of_persons": SentenceTemplate(", and results by person,"),
     "personal_data": SentenceTemplate(
-        "Personal data: {ids}. Names and results of groups with few speakers{checks} may "
+        "Personal data: {ids}. Names and results of groups with few speakers{figures} may "
         "concern identifiable persons",
-        {"ids": "the report lists no speaker ids", "checks": ""},
+        {"ids": "the report lists no speaker ids", "figures": ""},
     ),
     "historical_harm": SentenceTemplate("the data reflect existing inequalities"),
     "representation_harm": SentenceTemplate(

@@ -18,7 +18,9 @@ def _other_groups_inconclusive(values: Mapping[str, Any]) -> str:
 
 SUMMARY_SENTENCES: dict[str, SentenceTemplate] = {
     # audit_queries
-    "confirmatory_on_conditions": SentenceTemplate("confirmatory if its conditions hold"),
+    "confirmatory_on_conditions": SentenceTemplate(
+        "confirmatory if the conditions under Confidence hold"
+    ),
     "measures_without_spoof_accepts": SentenceTemplate(
         "These measures do not include spoof accepts"
     ),

@@ -301,6 +301,7 @@ def _g7_speakers_by_group(counts: ListCounts, check: Check) -> Finding:
             number=n_groups,
             minimum=check.threshold,
             grouping=grouping.name,
+            n_groupings=len(sizes_by_grouping),
             smallest=smallest,
         ),
         offenders=n_few,

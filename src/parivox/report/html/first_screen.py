@@ -9,6 +9,7 @@ from parivox.auditing import IS_REFERENCE, system_name
 from parivox.core.verdict import EQUIVALENCE_CONFIDENCE
 from parivox.report import findings
 from parivox.report.audit_queries import (
+    PAIR_SIZE,
     SPOOF_TRIALS_OF_GROUP,
     VERDICTS,
     WITHOUT_SPOOF,
@@ -21,7 +22,7 @@ from parivox.report.audit_queries import (
 )
 from parivox.report.catalogue import full_sentence, sentence_text
 from parivox.report.identification import gallery_text, is_identification, unit_text
-from parivox.report.overview import PAIR_SIZE, REFERENCE_GROUP, SET_BY_THRESHOLD, Phrase
+from parivox.report.overview import REFERENCE_GROUP, SET_BY_THRESHOLD, Phrase
 from parivox.report.ratio_strips import HIGHEST, LOWEST, SHAPES, SIGNS, TICKS, axis_position
 from parivox.report.sheets.supplementary import limits
 from parivox.report.words import (
@@ -322,15 +323,20 @@ def _smallest_groups(audit_overview: Overview) -> Iterator[Phrase]:
     if not groups:
         return
     # of two groups, the smaller one alone: both would say nothing
-    smallest_groups = groups[:_MAX_SMALLEST_GROUPS] if len(groups) > PAIR_SIZE else groups[:1]
+    n_named = _MAX_SMALLEST_GROUPS if len(groups) > PAIR_SIZE else 1
+    further_groups = groups[n_named:] if len(groups) > PAIR_SIZE else []
+    n_more = sum(group.speakers == groups[n_named - 1].speakers for group in further_groups)
+    # to name one group is as short as to count it
+    if n_more == 1:
+        n_named, n_more = n_named + 1, 0
+    smallest_groups = groups[:n_named]
     sizes = [count_of(group.speakers, "speaker") for group in smallest_groups]
     is_one_size = len(sizes) > 1 and len(set(sizes)) == 1
-    further_groups = groups[len(smallest_groups) :] if len(groups) > PAIR_SIZE else []
-    n_more = sum(group.speakers == smallest_groups[-1].speakers for group in further_groups)
     more_text = f" and {n_more} more" if n_more else ""
     for i, group in enumerate(smallest_groups):
         start = ". Smallest of these groups: " if len(groups) > 1 else ". Group: "
-        joint = ", " if n_more else " and "
+        is_last = i == n_named - 1 and not n_more
+        joint = " and " if is_last else ", "
         yield Phrase(joint if i else start)
         yield Phrase(group.name, REFERENCE_GROUP)
         if not is_one_size:
@@ -360,11 +366,20 @@ def _weaknesses(all_caveats: Sequence[Caveat]) -> list[str]:
     ordered = [*all_caveats[:1], *unlike_trials, *all_caveats[1:]]
     return list(
         dict.fromkeys(
-            words_of_code.get(caveat.code, caveat.short)
+            words_of_code.get(caveat.code) or _plain_words(caveat)
             for caveat in ordered
             if caveat.code != _STATED_AS_UNKNOWN
         )
     )
+
+
+def _plain_words(caveat: Caveat) -> str:
+    """Return a limitation in words for readers who are new to the field, if it has any."""
+    if caveat.code != "impostors_of_same_group":
+        return caveat.short
+    groupings = " and ".join(caveat.values["groupings"])
+    words = sentence_text("impostors_of_speakers_group", by_grouping=groupings)
+    return f"{caveat.named_systems}: {words}" if caveat.named_systems else words
 
 
 # ---- the figure
@@ -398,8 +413,11 @@ def _legend(
         sentence_text("inconclusive_sign"),
         sentence_text("adjusted_p"),
     ]
-    if len(audit.comparison):
-        legend.append(sentence_text("p_between_systems", error_types=all_error_types(audit)))
+    if audit_overview.has_p_between_systems:
+        gap_text = ""
+        if len(systems(audit)) == PAIR_SIZE:
+            gap_text = sentence_text("p_of_gap", error_types=all_error_types(audit))
+        legend.append(sentence_text("p_between_systems", of_gap=gap_text))
     if audit_overview.headline_comparisons:
         legend.append(_headline_p(audit_overview))
     if any(

@@ -13,6 +13,7 @@ from parivox.report.audit_queries import (
     POOLED,
     error_types,
     first_point_name,
+    grouping_attributes,
     has_rate,
     heading_with_status,
     interval_marks,
@@ -411,6 +412,6 @@ def _pairing_text(audit: Audit) -> str:
 def _grades_text(audit: Audit) -> str:
     """Return a sentence on whether difficulty grades were audited."""
     groupings = [*audit.record["groupings"], *(audit.record["options"]["within"] or ())]
-    if any("grade" in grouping.split("+") for grouping in groupings):
+    if any("grade" in grouping_attributes(grouping) for grouping in groupings):
         return full_sentence("graded_by_difficulty")
     return full_sentence("not_graded_by_difficulty")

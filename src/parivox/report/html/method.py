@@ -36,6 +36,7 @@ from parivox.report.caveats import impostors_of_same_group
 from parivox.report.context import Choice, Context
 from parivox.report.definitions import definitions
 from parivox.report.html.layout import NOT_SUPPLIED
+from parivox.report.identification import measure_rows
 from parivox.report.labels import audit_with_ids
 from parivox.report.sheets.sheet import Sheet
 from parivox.report.words import (
@@ -275,13 +276,20 @@ def _not_shown(audit: Audit) -> str:
 
 def _personal_data(audit: Audit, *, lists_ids: bool) -> str:
     """Return what a report contains that may concern a person."""
-    ids = sentence_text("lists_no_ids")
+    measures = ("fnir_of_person", "named_most")
+    person_rows = [row for measure in measures for row in measure_rows(audit, measure)]
+    ids_text = sentence_text("lists_no_ids")
     if lists_ids:
-        ids = sentence_text("lists_ids_of_offenders")
-    failed_checks = {check["id"] for _, failed in findings.failed_checks(audit) for check in failed}
-    of_list = ", and figures of single speakers among the checks of the trial list,"
-    checks = of_list if failed_checks & _CHECKS_OF_SPEAKERS else ""
-    return full_sentence("personal_data", ids=ids, checks=checks)
+        ids_text = sentence_text("lists_ids_of_offenders")
+    elif any(row["person"] for row in person_rows):
+        ids_text = sentence_text("lists_ids_of_persons")
+    failed_ids = {check["id"] for _, failed in findings.failed_checks(audit) for check in failed}
+    figures_text = ""
+    if person_rows:
+        figures_text = sentence_text("figures_of_persons")
+    elif failed_ids & _CHECKS_OF_SPEAKERS:
+        figures_text = sentence_text("figures_of_speakers")
+    return full_sentence("personal_data", ids=ids_text, figures=figures_text)
 
 
 def _historical(context: Context) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from parivox.auditing import MAX_SHARE_DIFFERENCE
 from parivox.facts import Fact
 from parivox.report.attack_sentences import reference_name
-from parivox.report.audit_queries import system_label
+from parivox.report.audit_queries import PAIR_SIZE, system_label
 from parivox.report.catalogue import fact_text, note_text, reason_text
 from parivox.report.sheets.sheet import UNDEFINED, Cell, Column, Sheet
 from parivox.report.words import count_text, percent_figure, short_number
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from parivox.auditing import Audit
     from parivox.report.words import Row
 
-_PAIR_SIZE = 2
 _MAX_GROUPS_ABREAST, _MAX_COMPARED = 4, 3
 """Groups that stand beside each other, of more, each attack and group has a row; groups that are
 compared in sentences."""
@@ -44,7 +43,7 @@ def attack_table(audit: Audit, filters: Row, point: str) -> Sheet | None:
     if len(rows_by_group) > _MAX_GROUPS_ABREAST:
         return _long_table(title, all_rows, rows_by_group)
     groups = sorted(rows_by_group, key=lambda group: -(rows_by_group[group][""]["value"] or 0))
-    comparisons = list(_compared_groups(rows_by_group)) if len(groups) == _PAIR_SIZE else []
+    comparisons = list(_compared_groups(rows_by_group)) if len(groups) == PAIR_SIZE else []
     columns = [
         Column("Attack", is_words=True),
         Column("Spoof trials"),
@@ -164,9 +163,9 @@ def _compared_groups(
         if rows[""]["ratio"] is not None and group != rows[""]["reference"]
     ]
     compared.sort(key=lambda group: -rows_by_group[group][""]["ratio"])
-    for group in compared[: 1 if len(rows_by_group) == _PAIR_SIZE else _MAX_COMPARED]:
+    for group in compared[: 1 if len(rows_by_group) == PAIR_SIZE else _MAX_COMPARED]:
         reference = rows_by_group[group][""]["reference"]
-        if reference == "others" and len(rows_by_group) == _PAIR_SIZE:
+        if reference == "others" and len(rows_by_group) == PAIR_SIZE:
             reference = next(iter(rows_by_group.keys() - {group}))
         yield group, reference
 

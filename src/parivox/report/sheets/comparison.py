@@ -9,6 +9,7 @@ from parivox.data.trial_set import COMMON_TRIALS
 from parivox.report.audit_queries import (
     ERROR_TYPES,
     POOLED,
+    attribute_values,
     error_types,
     grouping_with_allocation,
     has_rate,
@@ -327,7 +328,7 @@ def crosstabs(audit: Audit, filters: Row, point: str) -> list[Sheet]:
 
     The attribute with more values is in the rows.
     """
-    values = _attribute_values(audit, filters)
+    values = attribute_values(audit, filters)
     if len(values) != 2 or not all(values.values()):
         return []
     row_attribute, column_attribute = sorted(values, key=lambda name: -len(values[name]))
@@ -414,18 +415,3 @@ def by_system(
             sums=1 if POOLED in groups else 0,
             is_sortable=True,
         )
-
-
-def _attribute_values(audit: Audit, filters: Row) -> dict[str, list[str]]:
-    """Return the values of each attribute of an intersection.
-
-    They are read from the mean differences, which are named by attribute and value: names of groups
-    cannot be split at plus signs, because values may contain plus signs.
-    """
-    values_by_attribute: dict[str, dict[str, None]] = {
-        attribute: {} for attribute in filters["grouping"].split("+")
-    }
-    for row in audit.bias.subset(**filters, measure="mean_difference").rows():
-        attribute, _, value = row["group"].partition("=")
-        values_by_attribute.setdefault(attribute, {})[value] = None
-    return {attribute: sorted(values) for attribute, values in values_by_attribute.items()}

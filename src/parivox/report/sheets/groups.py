@@ -19,6 +19,7 @@ from parivox.report.audit_queries import (
     has_rate,
     heading_with_status,
     interval_marks,
+    may_be_confirmatory,
     rate_error_types,
     rates_by_group,
     shortfalls,
@@ -230,8 +231,11 @@ def _measured_ratios(audit: Audit, filters: Row, point: str) -> dict[str, dict[s
 # ---- on paper: both rates next to each other
 
 
-def rates_on_paper(audit: Audit, filters: Row, point: str) -> Sheet:
-    """Return both rates of every group, sorted by name, each followed by its interval."""
+def rates_on_paper(audit: Audit, filters: Row, point: str, conditions: str = "") -> Sheet:
+    """Return both rates of every group, sorted by name, each followed by its interval.
+
+    A note states the `conditions` on which verdicts are confirmatory, if these are not elsewhere.
+    """
     rates = rates_by_group(audit, filters)
     under_represented = shortfalls(
         verdicts_by_metric(audit, {**filters, "operating_point": point}), rates, point
@@ -254,12 +258,15 @@ def rates_on_paper(audit: Audit, filters: Row, point: str) -> Sheet:
             cells_by_group[group.text] += cells if metric_index else [speakers, *cells]
     name = system_label(filters["system"], filters["list"])
     label = grouping_with_allocation(filters["grouping"], filters["allocation"])
+    notes = list(_notes(audit, rates, under_represented, point))
+    if conditions and may_be_confirmatory(audit, filters, point):
+        notes.append(f"Confidence: {conditions}")
     return Sheet(
         heading_with_status(audit, f"{name}: {label} at {point}", filters, point),
         columns,
         [*cells_by_group.values()],
         _reading_text(audit, filters, point),
-        list(_notes(audit, rates, under_represented, point)),
+        notes,
         sums=1 if POOLED in rates else 0,
     ).without_empty_columns()
 

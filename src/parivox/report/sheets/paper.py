@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from parivox.errors import printable
 from parivox.report.audit_queries import grouping_with_allocation, located_points, scopes, systems
 from parivox.report.catalogue import full_sentence, sentence_text
+from parivox.report.findings import confidence_statement
 from parivox.report.overview import overview
 from parivox.report.sheets.comparison import crosstabs, rates_side_by_side
 from parivox.report.sheets.groups import operating_points, rates_on_paper
@@ -69,10 +70,11 @@ _NOT_IN_PDFLATEX = re.compile("[^\u0000-\u017f–—×]")
 """Characters that pdfLaTeX cannot print."""
 
 
-def paper(audit: Audit, tables: Sequence[str] = ()) -> Iterator[Sheet]:
+def paper(audit: Audit, tables: Sequence[str] = (), conditions: str = "") -> Iterator[Sheet]:
     """Return the tables of a paper, or those of these names alone: see `PAPER_TABLES`.
 
-    Of one system, `rates` is left out unless it is named: `groups` has the same rates.
+    Of one system, `rates` is left out unless it is named: `groups` has the same rates. A table of
+    verdicts that are confirmatory only on `conditions` states these.
     """
     chosen = tables or PAPER_TABLES
     all_systems = systems(audit)
@@ -87,7 +89,7 @@ def paper(audit: Audit, tables: Sequence[str] = ()) -> Iterator[Sheet]:
     for system in all_systems:
         for filters, point in _scopes_at_points(audit, system):
             if "groups" in chosen:
-                yield rates_on_paper(audit, filters, point)
+                yield rates_on_paper(audit, filters, point, conditions)
             if "crosstabs" in chosen:
                 yield from (
                     sheet.without_empty_columns() for sheet in crosstabs(audit, filters, point)
@@ -137,7 +139,10 @@ def markdown(audit: Audit, tables: Sequence[str] = ()) -> str:
 
     Of these tables alone, if any are named: no findings and no headings.
     """
-    lines = _markdown_table_lines(paper(audit, tables)) if tables else _markdown_lines(audit)
+    if tables:
+        lines = _markdown_table_lines(paper(audit, tables, confidence_statement(audit)))
+    else:
+        lines = _markdown_lines(audit)
     return "\n".join(lines).strip("\n") + "\n"
 
 
@@ -199,7 +204,7 @@ def _markdown_row(cells: Iterable[str]) -> str:
 
 def latex(audit: Audit, tables: Sequence[str] = ()) -> str:
     """Return a ``table*`` for each table, split at page ends, with captions on how to read it."""
-    numbered_tables = enumerate(paper(audit, tables), 1)
+    numbered_tables = enumerate(paper(audit, tables, confidence_statement(audit)), 1)
     text = "\n".join(
         section for number, table in numbered_tables for section in latex_table(number, table)
     )
