@@ -491,3 +491,72 @@ def test_speaker_counts_with_other_errors_are_refused(trials, speakers, shared, 
     Path(tally).write_bytes(file_bytes(SPEAKER_COUNTS, {**columns, moved: changed}, header))
     with pytest.raises(DataError, match=rf"a\.counts and a\.tally: the number of .*{words}"):
         pv.audit([counts, tally])
+
+
+def two_days(shared, trials, first_speakers, second_speakers, **options):
+    """Files of two days with one key, each counted with its own table of speakers."""
+    first_half, second_half = halves(trials)
+    options = {"site": "north", "withhold": 0, **options}
+    return (
+        shared("may", first_half, first_speakers, **options),
+        shared("june", second_half, second_speakers, **options),
+    )
+
+
+@pytest.mark.parametrize(
+    "options", [{"by": "gender"}, {"by": "nation", "within": "gender"}], ids=["by", "within"]
+)
+def test_a_group_may_be_known_on_one_day_only(trials, speakers, shared, options):
+    unknown = {**speakers, "gender": ["", *speakers["gender"][1:]]}
+    (may, may_tally), (june, june_tally) = two_days(shared, trials, unknown, speakers, **options)
+    points = {"operating_points": ["threshold=1.5"], "replicates": 60}
+    audit = pv.audit([may, may_tally, june, june_tally], **points)
+    rates = [
+        rows.drop("low", "high").sort(pl.all())
+        for rows in (intervals(audit), intervals(pv.audit([may, june], **points)))
+    ]
+    assert rates[0].equals(rates[1])
+    assert intervals(audit).filter(group="all")["low"].null_count() == 0
+
+
+def with_an_error_more(tally):
+    """Write speaker counts with a target trial of the lowest score in the place of a higher one."""
+    _, header, columns = read_columns(tally, SPEAKER_COUNTS)
+    step = columns["step"].copy()
+    step[np.flatnonzero((columns["trial_class"] == 1) & (step > 0))[0]] = 0
+    content = file_bytes(SPEAKER_COUNTS, {**columns, "step": step}, header)
+    Path(tally).write_bytes(content)
+
+
+@pytest.mark.parametrize("changed", [0, 1], ids=["may", "june"])
+def test_the_day_whose_speaker_counts_differ_is_named(trials, speakers, shared, changed):
+    days = two_days(shared, trials, speakers, speakers)
+    name = ("may", "june")[changed]
+    with_an_error_more(days[changed][1])
+    message = rf"^{name}\.counts and {name}\.tally: the number of .*target trials of"
+    with pytest.raises(DataError, match=message):
+        pv.audit([*days[0], *days[1]])
+
+
+def test_a_day_counted_with_other_groups_is_refused(trials, speakers, shared):
+    unknown = {**speakers, "gender": ["", *speakers["gender"][1:]]}
+    (_, may_tally), june_files = two_days(shared, trials, unknown, speakers)
+    first_half, _ = halves(trials)
+    may, _ = shared("known", first_half, speakers, site="north", withhold=0)
+    message = r"^known\.counts and may\.tally: the number of .*trials of .* \(gender\)"
+    with pytest.raises(DataError, match=message):
+        pv.audit([may, may_tally, *june_files])
+
+
+@pytest.mark.parametrize("is_changed", [False, True], ids=["same", "changed"])
+def test_speaker_counts_of_two_days_in_one_file(trials, speakers, shared, tmp_path, is_changed):
+    (may, may_tally), (june, june_tally) = two_days(shared, trials, speakers, speakers)
+    if is_changed:
+        with_an_error_more(june_tally)
+    both = tmp_path / "both.tally"
+    SpeakerCounts.total([SpeakerCounts.read(may_tally), SpeakerCounts.read(june_tally)]).save(both)
+    if not is_changed:
+        assert len(pv.audit([may, june, str(both)], replicates=60).groups)
+        return
+    with pytest.raises(DataError, match=r"both\.tally: the number of .*target trials of"):
+        pv.audit([may, june, str(both)])

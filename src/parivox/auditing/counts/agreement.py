@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,49 +32,46 @@ _SCORE_COUNTS, _SPEAKER_COUNTS = _SUMS = ("score_counts", "speaker_counts")
 _CLASS_WORDS = {NONTARGET: "nontarget", TARGET: "target"}
 
 
-def check_same_trials(counts: TrialCounts, speaker_counts: SpeakerCounts) -> None:
+def check_same_trials(counts: TrialCounts, several_counts: Sequence[SpeakerCounts]) -> None:
     """Refuse speaker counts whose groups or errors are not those of the score counts.
 
     Errors are compared at every threshold of the speaker counts that is an edge of the score
     counts, so that rates and their intervals describe the same trials.
+
+    Parameters
+    ----------
+    several_counts
+        By the groupings of the score counts, then by those of the strata. Each has the groups that
+        its own file knows: added up, a speaker without a group in one file takes that of another.
 
     Raises
     ------
     DataError
         If they differ, with the first group that does.
     """
-    thresholds = np.array(
-        [
-            threshold
-            for threshold in speaker_counts.thresholds.tolist()
-            if counts.is_exact_at(threshold)
-        ]
-    )
-    speaker_rows, _ = next(speaker_counts.partitions_by_layout(()))
+    counted_at = sorted({*chain(*(part.thresholds.tolist() for part in several_counts))})
+    thresholds = np.array([*filter(counts.is_exact_at, counted_at)], dtype=np.float64)
+    n_more_files = len(several_counts) - 1
+    more = f" and {n_more_files} more" if n_more_files else ""
+    names = f"{counts.name} and {several_counts[0].name}{more}"
     layouts = [Layout(grouping, "both", None) for grouping in counts.groupings]
     layouts += [Layout(None, "", grouping) for grouping in counts.within]
-    for layout, grouping in zip(layouts, speaker_counts.groupings, strict=True):
+    for index, layout in enumerate(layouts):
         score_rows, _ = next(counts.partitions_by_layout([layout]))
-        counted_grouping = layout.grouping or layout.within
-        assert counted_grouping is not None
-        sides = speaker_counts.side_coder(grouping)(speaker_rows)
-        if layout.grouping is None:  # a stratum holds the trials whose sides are both in it
-            sides = (groups_of_trials(*sides, "both")[0],) * 2
-        totals = sum_rows(
-            [
-                _rows(
-                    score_rows,
-                    counts.side_coder(counted_grouping)(score_rows),
-                    _SCORE_COUNTS,
-                    thresholds,
-                ),
-                _rows(speaker_rows, sides, _SPEAKER_COUNTS, thresholds),
-            ],
-            _KEYS,
-        )
+        grouping = layout.grouping or layout.within
+        assert grouping is not None
+        sides = counts.side_coder(grouping)(score_rows)
+        tables = [_rows(score_rows, sides, _SCORE_COUNTS, thresholds)]
+        for speaker_counts in several_counts:
+            speaker_rows, _ = next(speaker_counts.partitions_by_layout(()))
+            sides = speaker_counts.side_coder(speaker_counts.groupings[index])(speaker_rows)
+            if layout.grouping is None:  # a stratum holds the trials whose sides are both in it
+                sides = (groups_of_trials(*sides, "both")[0],) * 2
+            tables.append(_rows(speaker_rows, sides, _SPEAKER_COUNTS, thresholds))
+        totals = sum_rows(tables, _KEYS)
         # first by group and class, then by decision and by score
         for n_keys in range(_N_CELL_KEYS, len(_KEYS) + 1):
-            _check_sums(totals, _KEYS[:n_keys], grouping, (counts, speaker_counts), thresholds)
+            _check_sums(totals, _KEYS[:n_keys], grouping, names, thresholds)
 
 
 def _rows(trials: Trials, sides: Sides, name: str, thresholds: FloatArray) -> Rows:
@@ -89,7 +87,7 @@ def _check_sums(
     totals: Rows,
     keys: Sequence[str],
     grouping: Grouping,
-    files: tuple[TrialCounts, SpeakerCounts],
+    names: str,
     thresholds: FloatArray,
 ) -> None:
     sums = sum_rows([{name: totals[name] for name in (*keys, *_SUMS)}], keys)
@@ -113,7 +111,7 @@ def _check_sums(
     )
     kind = _CLASS_WORDS.get(row["trial_class"], "spoof")
     msg = (
-        f"{files[0].name} and {files[1].name}: the number of {decision}{kind} trials of "
+        f"{names}: the number of {decision}{kind} trials of "
         f"{' and '.join(groups)} ({grouping.name}){condition} differs ({n_trials[0]:,} and "
         f"{n_trials[1]:,})"
     )

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.counts.trial_counts import Note, TrialCounts
+    from parivox.auditing.counts.trial_counts import GroupKey, Note, TrialCounts
     from parivox.data.counts_file import NamedFiles
     from parivox.data.trial_set import TrialSet
 
@@ -68,21 +68,33 @@ def read_counts_files(named_files: NamedFiles) -> list[TrialCounts]:
     files.sort(key=lambda file: (file[0].system, file[0].list, file[0].sources))
     groupings = _united_groupings([counts.groupings for counts, _ in files], headers)
     within = _united_groupings([counts.within for counts, _ in files], headers)
+    sources_by_file = {source: set(read_sources(source)) for source in speaker_counts_files}
 
-    def placed(files_of_list: Iterable[tuple[TrialCounts, Any]]) -> Iterator[TrialCounts]:
+    def placed(files_of_list: Sequence[tuple[TrialCounts, Any]]) -> Iterator[TrialCounts]:
         for counts, source in files_of_list:
             full_counts = replace(read_trial_counts(source), system=counts.system, list=counts.list)
+            if len(files_of_list) > 1 and _has_own_speaker_counts(full_counts, sources_by_file):
+                _check_own_speaker_counts(full_counts, sources_by_file)
             yield _with_target_groups(full_counts, groupings, within)
 
-    files_by_list = groupby(files, key=lambda file: (file[0].system, file[0].list))
-    merged = [_sum_of_files(placed(several)) for _, several in files_by_list]
-    sources_by_file = {source: set(read_sources(source)) for source in speaker_counts_files}
+    lists = [
+        [*several] for _, several in groupby(files, key=lambda file: (file[0].system, file[0].list))
+    ]
+    merged = [_sum_of_files(placed(several)) for several in lists]
     for path, sources in sources_by_file.items():
         if not any(sources & set(counts.sources) for counts in merged):
             msg = f"{path}: the speaker counts and the score counts have different trials"
             hint = "give the speaker counts of the same trials"
             raise DataError(msg, hint)
-    merged = [_with_speaker_counts(counts, sources_by_file) for counts in merged]
+    merged = [
+        _with_speaker_counts(
+            counts,
+            sources_by_file,
+            are_checked=len(several) > 1
+            and all(_has_own_speaker_counts(header, sources_by_file) for header, _ in several),
+        )
+        for counts, several in zip(merged, lists, strict=True)
+    ]
     distinct_names = {
         counts.speaker_counts.names for counts in merged if counts.speaker_counts is not None
     }
@@ -122,13 +134,52 @@ def counts_with_groupings(
     )
 
 
+def _matching_paths(counts: TrialCounts, sources_by_file: Mapping[Any, set[str]]) -> list[Any]:
+    """Files of speaker counts that have some of the same trials."""
+    return [path for path, sources in sources_by_file.items() if sources & set(counts.sources)]
+
+
+def _has_own_speaker_counts(counts: TrialCounts, sources_by_file: Mapping[Any, set[str]]) -> bool:
+    """Whether the speaker counts of its trials are in files that have no others."""
+    paths = _matching_paths(counts, sources_by_file)
+    return {source for path in paths for source in sources_by_file[path]} == {*counts.sources}
+
+
+def _check_own_speaker_counts(counts: TrialCounts, sources_by_file: Mapping[Any, set[str]]) -> None:
+    """Refuse speaker counts that differ from score counts of the same trials, before a sum.
+
+    In a sum, a speaker whose group is unknown in one file has the group that another file knows.
+    """
+    groupings = (*counts.groupings, *counts.within)
+    check_same_trials(
+        counts,
+        [
+            _without_suppressed_speakers(
+                SpeakerCounts.read(path).with_groupings(groupings), counts.withheld
+            )
+            for path in _matching_paths(counts, sources_by_file)
+        ],
+    )
+
+
+def _without_suppressed_speakers(
+    speaker_counts: SpeakerCounts, withheld: Mapping[GroupKey, str]
+) -> SpeakerCounts:
+    """The speaker counts with speakers of suppressed groups in no group."""
+    groupings = tuple(
+        without_suppressed_groups(grouping, withheld) for grouping in speaker_counts.groupings
+    )
+    return replace(speaker_counts, groupings=groupings)
+
+
 def _with_speaker_counts(
-    counts: TrialCounts, speaker_counts_files: Mapping[Any, set[str]]
+    counts: TrialCounts, sources_by_file: Mapping[Any, set[str]], *, are_checked: bool
 ) -> TrialCounts:
-    """The counts with the speaker counts of the same trials, if there are any."""
-    matching_paths = [
-        path for path, sources in speaker_counts_files.items() if sources & set(counts.sources)
-    ]
+    """The counts with the speaker counts of the same trials, if there are any.
+
+    `are_checked` says that each file was compared with its own speaker counts.
+    """
+    matching_paths = _matching_paths(counts, sources_by_file)
     if not matching_paths:
         return counts
     groupings = (*counts.groupings, *counts.within)
@@ -141,13 +192,7 @@ def _with_speaker_counts(
         msg = f"{counts.name}: suppresses groups that its speaker counts would reveal"
         hint = "count again with --withhold 0, or leave the speaker counts out"
         raise DataError(msg, hint)
-    speaker_counts = replace(
-        speaker_counts,
-        groupings=tuple(
-            without_suppressed_groups(grouping, counts.withheld)
-            for grouping in speaker_counts.groupings
-        ),
-    )
+    speaker_counts = _without_suppressed_speakers(speaker_counts, counts.withheld)
     if speaker_counts.sources != counts.sources or speaker_counts.n_trials != counts.n_trials:
         msg = (
             f"{counts.name}: the speaker counts have {speaker_counts.n_trials:,} trials, the "
@@ -159,7 +204,10 @@ def _with_speaker_counts(
     if n_more_files:
         name = f"{speaker_counts.name} and {n_more_files} more"
         speaker_counts = replace(speaker_counts, name=name)
-    check_same_trials(counts, speaker_counts)
+    if not are_checked and n_more_files:
+        _check_own_speaker_counts(counts, sources_by_file)
+    elif not are_checked:
+        check_same_trials(counts, [speaker_counts])
     n_groupings = len(counts.groupings)
     return replace(
         counts,
