@@ -74,8 +74,6 @@ IMPLAUSIBLE_THRESHOLDS = "implausible_thresholds"
 _MIN_SEPARATING_AUC, _MAX_PLAUSIBLE_RATE = 0.8, 0.9
 """AUC from which on scores tell trials apart; rate above which a given threshold does not."""
 TRIALS_BEYOND_MEMORY = "trials_beyond_memory"
-MAX_NAMED_GROUPS = 10
-"""Of more groups without trials than these, the others are counted."""
 MAX_LISTED_THRESHOLDS = 50
 """Of more deployed thresholds than these, only the lowest and the highest are told."""
 
@@ -356,12 +354,8 @@ def _add_speakers_without_group(
             count = int((grouping.speaker_codes[trials.speakers_in_use] < 0).sum())
             add_row(source="speakers", item=SPEAKERS_OF_UNKNOWN_GROUP, count=count)
             if speakers_of_unused_groups := grouping.unused_groups:
-                groups = list(speakers_of_unused_groups)
-                note = fact(
-                    "groups",
-                    groups=groups[:MAX_NAMED_GROUPS],
-                    more=max(len(groups) - MAX_NAMED_GROUPS, 0),
-                )
+                # all of them: a gate judges each by its name
+                note = fact("groups", groups=list(speakers_of_unused_groups))
                 count = sum(speakers_of_unused_groups.values())
                 n_groups = float(len(speakers_of_unused_groups))
                 add_row(

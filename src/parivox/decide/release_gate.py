@@ -54,7 +54,6 @@ AUDIT_OPTIONS = ("confidence", "interval", "margin", "fixed_threshold", "gate")
 """Options of an audit that decide how easily a condition is met."""
 _RELEASE_NAMES = ("the baseline", "the audit")
 _REFERENCES = {"others": "all other groups combined", "pooled": "all groups pooled"}
-_FURTHER_GROUPS = "further groups"
 _KEY_COLUMNS = ("system", "list", "grouping", "group")
 TABLES: dict[str, dict[str, str]] = {
     "conditions": {
@@ -307,6 +306,7 @@ class _Judge:
             row["metric"] == "sfar" for row in baseline_rows
         )
         self.groups_without_trials = _groups_without_trials(audit)
+        self.unnamed_groups_without_trials = _unnamed_groups_without_trials(audit)
         conditions = {condition.name: condition for condition in policy.conditions}
         for condition in policy.conditions:
             self._check_names(condition, condition.groups, condition.location)
@@ -478,8 +478,15 @@ class _Judge:
         """Yield groups without a rate: of the speaker table, and those named of the baseline."""
         grouping = family["grouping"]
         # without these, a gate would reward that the trials of a group are left out
-        groups = self.groups_without_trials.get(tuple(family[name] for name in _KEY_COLUMNS[:3]))
-        reasons = dict.fromkeys(groups or (), "no_trials")
+        key = tuple(family[name] for name in _KEY_COLUMNS[:3])
+        groups = self.groups_without_trials.get(key, [])
+        if key in self.unnamed_groups_without_trials:
+            # ahead of the others, as sentences name the first ones
+            groups = [self.unnamed_groups_without_trials[key], *groups]
+        if condition.reference == BASELINE:
+            # groups of the baseline are compared; one that neither release has is as it was
+            groups = [group for group in groups if group in condition.groups]
+        reasons = dict.fromkeys(groups, "no_trials")
         reasons |= {
             group: ABSENT[GONE]
             for group in condition.groups
@@ -605,15 +612,28 @@ class _Judge:
 
 def _groups_without_trials(audit: Audit) -> dict[tuple[str, ...], list[str]]:
     """Return groups of the speaker table without trials, by system, list and grouping."""
-    groups = {}
+    return {key: names for key, names, _ in _rows_without_trials(audit)}
+
+
+def _unnamed_groups_without_trials(audit: Audit) -> dict[tuple[str, ...], str]:
+    """Return how many further groups have no trials; audits of earlier releases name ten at most.
+
+    As they have no names, they can be accepted only with all groups.
+    """
+    return {
+        key: f"{n_unnamed or ''} further group{'s' if n_unnamed != 1 else ''}".lstrip()
+        for key, names, n_unnamed in _rows_without_trials(audit)
+        if n_unnamed or not names
+    }
+
+
+def _rows_without_trials(audit: Audit) -> Iterator[tuple[tuple[str, ...], list[str], int]]:
+    """Yield names of groups without trials and the number of those not named, by grouping."""
     for row in audit.data.subset(item=WITHOUT_TRIALS).rows():
         (note,) = facts_of_row(row, "note")
         names = [*note.values.get("groups", ())]
-        # an audit names some of many, and one of an earlier release may name none
-        if not names or note.values["more"]:
-            names.append(_FURTHER_GROUPS)
-        groups[tuple(row[name] for name in _KEY_COLUMNS[:3])] = names
-    return groups
+        n_groups = len(names) if row["value"] is None else int(row["value"])
+        yield tuple(row[name] for name in _KEY_COLUMNS[:3]), names, n_groups - len(names)
 
 
 def _nan_for_none(number: float | None) -> float:

@@ -60,6 +60,10 @@ COMMAND_SENTENCES: dict[str, SentenceTemplate] = {
         "Groups that are in only one of the two audits do not pass. Audit both releases with "
         "these groups, or accept the groups in the policy with a reason and an end date"
     ),
+    "groups_without_trials_do_not_pass": SentenceTemplate(
+        "Groups without trials do not pass. Audit trials of these groups, name the groups of the "
+        "condition in the policy (groups:), or leave the speakers out of the speaker table"
+    ),
     "gate_audit_options": SentenceTemplate(
         "Options of the audit: {options}",
         {"options": "--confidence 0.95 --interval speakers --margin 1.25"},

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 GIVE_RECORDINGS = "give --utterances with a column recording"
 """What settles which utterances are of one recording."""
+_MAX_NAMED_GROUPS = 10
 SHARED_FOLDERS_EXAMPLE = {
     "n_names": 2,
     "examples": ["de", "en"],
@@ -219,8 +220,10 @@ def _point_text(point: Values) -> str:
 
 
 def _groups(values: Values) -> str:
-    more = f" and {values['more']} more" if values["more"] else ""
-    return ", ".join(values["groups"]) + more
+    names = values["groups"]
+    # audits of earlier releases name ten, and say how many more there are
+    more = values.get("more", 0) + len(names[_MAX_NAMED_GROUPS:])
+    return ", ".join(names[:_MAX_NAMED_GROUPS]) + (f" and {more} more" if more else "")
 
 
 def _days(values: Values) -> str:

@@ -57,6 +57,7 @@ _OUTCOME_NAMES = {
 _OUTCOME_STYLES = {FAIL: "worse", PASS: "better"}
 _OUTCOME_HEADS = {FAIL: "not met:", INCONCLUSIVE: "inconclusive:", PASS: "met:"}
 _HINT = full_sentence("inconclusive_does_not_pass")
+_HINT_WITHOUT_TRIALS = full_sentence("groups_without_trials_do_not_pass")
 _HINT_ABSENT = full_sentence("groups_of_one_audit_do_not_pass")
 
 
@@ -218,10 +219,16 @@ def _remarks(gate: Gate) -> Iterator[str]:
         yield full_sentence("baseline_not_used")
     if gate.record["ended"]:
         yield full_sentence("no_longer_accepted", groups="; ".join(gate.record["ended"]))
-    rows = [row for row in gate.groups.rows() if row["outcome"] == INCONCLUSIVE]
-    are_absent = [row["reason"] in ABSENT.values() for row in rows if not row["accepted"]]
+    reasons = [
+        row["reason"]
+        for row in gate.groups.rows()
+        if row["outcome"] == INCONCLUSIVE and not row["accepted"]
+    ]
+    are_absent = [reason in ABSENT.values() for reason in reasons]
     if not all(are_absent):
         yield _HINT
+    if "no_trials" in reasons:
+        yield _HINT_WITHOUT_TRIALS
     if any(are_absent):
         yield _HINT_ABSENT
 

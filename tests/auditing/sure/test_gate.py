@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from datetime import date
 from xml.etree import ElementTree as ET
 
@@ -13,6 +14,7 @@ from parivox.core.cluster_errors import ErrorsBySpeaker, moments
 from parivox.core.intervals import rate_interval
 from parivox.core.ratios import moments_of_others, ratio_interval
 from parivox.core.verdict import exceeds, holm
+from parivox.data.table import Table
 from parivox.report.gate import junit, markdown, outcome_sentence, print_gate
 from parivox.report.plan import print_plan
 
@@ -209,17 +211,76 @@ def test_a_policy_that_names_groups_is_of_these():
     assert outcomes(pv.gate(audit, named)) == {"c": "inconclusive"}
 
 
-def test_of_many_groups_without_trials_those_that_the_audit_does_not_name_count_too(
-    speakers_with_errors,
-):
-    ids = [f"z{i}" for i in range(12)]
+@pytest.fixture(scope="module")
+def audit_of_few(speakers_with_errors):
+    """Audit speakers whose table has 12 further groups, without trials."""
+    ids = [f"z{i:02d}" for i in range(12)]
     table = {name: [*cells, *ids] for name, cells in speakers_with_errors.table.items()}
     options = {"by": "group", "operating_points": "threshold=0.5", "replicates": 100}
-    audit = pv.audit(speakers_with_errors.trials, speakers=table, **options)
-    gate = pv.gate(audit, policy(condition(**{"at-most": "99%"})))
-    without_trials = [group for group, reason in reasons(gate).items() if reason == "no_trials"]
-    assert len(without_trials) == 11
-    assert without_trials[-1] == "further groups"
+    return pv.audit(speakers_with_errors.trials, speakers=table, **options)
+
+
+def without_trials(gate):
+    return [group for group, reason in reasons(gate).items() if reason == "no_trials"]
+
+
+def test_all_of_many_groups_without_trials_count_and_can_be_accepted(audit_of_few):
+    one = condition(**{"at-most": "99%"})
+    gate = pv.gate(audit_of_few, policy(one))
+    assert without_trials(gate) == [f"z{i:02d}" for i in range(12)]
+    assert "z03 (no trials), and 8 more" in markdown(gate)
+    assert "name the groups of the condition in the policy (groups:)" in markdown(gate)
+    accepted = {"condition": "one", "groups": ["z11"], "reason": "few", "until": "2999-01-01"}
+    gate = pv.gate(audit_of_few, policy(one, accept=[accepted]))
+    assert [row["group"] for row in gate.groups.rows() if row["accepted"]] == ["z11"]
+    named = pv.gate(audit_of_few, policy(one | {"groups": ["z11"]}))
+    assert outcomes(named) == {"z11": "inconclusive"}
+    with pytest.raises(pv.ParivoxError, match="no group 'further groups'"):
+        pv.gate(audit_of_few, policy(one | {"groups": ["further groups"]}))
+
+
+@pytest.mark.parametrize(
+    ("named", "note", "value"),
+    [
+        (10, {"more": 2}, 12.0),
+        (11, {"more": 1}, 12.0),
+        (0, {}, 12.0),
+        (0, {}, None),
+    ],
+)
+def test_groups_that_an_earlier_audit_does_not_name_are_accepted_only_as_all(
+    audit_of_few, named, note, value
+):
+    names = [f"z{i:02d}" for i in range(named)]
+    cells = audit_of_few.data.to_dict()
+    (i,) = [i for i, item in enumerate(cells["item"]) if item == "speakers_without_trials"]
+    cells["values"][i] = json.dumps({"groups": {"groups": names, **note}})
+    cells["value"][i] = value
+    columns = dict.fromkeys(cells, "str") | {"count": "int", "value": "float"}
+    earlier = replace(audit_of_few, data=Table.of(cells, columns))
+    further = {10: "2 further groups", 11: "1 further group", 0: "12 further groups"}[named]
+    further = further if value else "further groups"
+    one = condition(**{"at-most": "99%"})
+    gate = pv.gate(earlier, policy(one))
+    assert without_trials(gate) == [further, *names]
+    accepted = {"condition": "one", "reason": "few", "until": "2999-01-01"}
+    gate = pv.gate(earlier, policy(one, accept=[accepted]))
+    assert "inconclusive" not in {
+        row["outcome"] for row in gate.groups.rows() if not row["accepted"]
+    }
+    with pytest.raises(pv.ParivoxError, match=f"no group '{further}'"):
+        pv.gate(earlier, policy(one, accept=[accepted | {"groups": [further]}]))
+    assert without_trials(pv.gate(earlier, policy(one | {"groups": ["a", "b"]}))) == []
+
+
+def test_a_group_that_neither_release_has_trials_of_is_not_compared(audit_of_few):
+    one = condition(**{"at-most": "50x", "than": "baseline"})
+    gate = pv.gate(audit_of_few, policy(one), baseline=audit_of_few)
+    assert {*outcomes(gate)} == {*"abcd"}
+    named = policy(one | {"groups": ["z00"]})
+    assert outcomes(pv.gate(audit_of_few, named, baseline=audit_of_few)) == {"z00": "inconclusive"}
+    gone = pv.gate(released(without=("c",)), policy(one), baseline=released())
+    assert outcomes(gone)["c"] == "inconclusive"
 
 
 def test_ratios_are_those_to_everyone_else(audit):
