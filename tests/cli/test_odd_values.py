@@ -10,12 +10,14 @@ from parivox.share.shard_plan import read_json
 NUMBERS = ["[5%]", "{}", "1e308x", "1_0x", "0.0_5", "0x1p-4", "٥%", "nan", "-5%", "1e9999", "true"]
 
 
-@pytest.mark.parametrize("text", [*NUMBERS, "", " ", "%", "x", "infx", "0.5x", "100%", "0"])
+@pytest.mark.parametrize(
+    "text", [*NUMBERS, "", " ", "%", "x", "infx", "0.5x", "100%", "0", "5 % %", "5 0%"]
+)
 def test_what_is_no_limit_is_none(text):
     assert parse_maximum(text) is None
 
 
-@pytest.mark.parametrize("text", ["5%", "5.%", ".05", "5e-2", " 0.05 ", "1.5x", "1e3x"])
+@pytest.mark.parametrize("text", ["5%", "5.%", "5 %", ".05", "5e-2", " 0.05 ", "1.5x", "1e3x"])
 def test_limits_may_be_written_in_several_ways(text):
     assert parse_maximum(text) is not None
 

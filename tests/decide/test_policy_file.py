@@ -46,7 +46,18 @@ def test_what_a_file_says(tmp_path):
     assert len(policy_read.provenance["sha256"]) == 64
 
 
-@pytest.mark.parametrize(("text", "confidence"), [("90%", 0.9), ("0.999", 0.999), (None, 0.95)])
+# 99.9 / 100 and 94.9 / 100 are above 0.999 and 0.949
+@pytest.mark.parametrize(
+    ("text", "confidence"),
+    [
+        ("90%", 0.9),
+        ("95 %", 0.95),
+        ("0.999", 0.999),
+        ("99.9%", 0.999),
+        ("94.9%", 0.949),
+        (None, 0.95),
+    ],
+)
 def test_the_confidence_that_an_audit_needs(text, confidence, schema, optional):
     entries = policy() if text is None else policy(confidence=text)
     assert read_policy(entries).confidence == confidence
@@ -75,6 +86,9 @@ def test_what_is_accepted_ends(tmp_path):
         (policy(CONDITION | {"not": "worse"}), "both at-most and not"),
         (policy({"name": "a", "rate": "fnr"}), "neither at-most nor not"),
         (policy(confidence="5%"), "confidence is '5%'; give 50% to 99.9%"),
+        (policy(confidence=["95%", "99%"]), "confidence is ['95%', '99%']; give 50% to 99.9%"),
+        (policy(confidence={"a": "95%"}), "confidence is {'a': '95%'}; give 50% to 99.9%"),
+        (policy(confidence="99.91%"), "confidence is '99.91%'; give 50% to 99.9%"),
         (policy(confidence="1.5x"), "confidence is '1.5x'; give 50% to 99.9%"),
         (policy(CONDITION | {"at-most": "5"}), "at-most is '5'; give 5% or 0.05"),
         (policy({"name": "a", "rate": "fnr", "not": "better"}), "'not' can only be worse"),

@@ -155,7 +155,7 @@ def _parsed(node: YamlNode | None, provenance: dict[str, Any]) -> RuleFile:
     if entries[_VERSION_KEY].content != str(VERSION):
         msg = (
             f"{entries[_VERSION_KEY].location}: is of version "
-            f"{entries[_VERSION_KEY].content!r}, but "
+            f"{entries[_VERSION_KEY].written}, but "
             "this Parivox reads version 1 only"
         )
         hint = "update Parivox, or write the rule again"

@@ -32,6 +32,22 @@ class YamlNode(NamedTuple):
     content: NodeContent
     location: str
 
+    @property
+    def written(self) -> str:
+        """The content in one line, texts in quotes.
+
+        Examples
+        --------
+        >>> YamlNode([YamlNode("95%", "a:1"), YamlNode("99%", "a:1")], "a:1").written
+        "['95%', '99%']"
+        """
+        if isinstance(self.content, list):
+            return f"[{', '.join(child.written for child in self.content)}]"
+        if isinstance(self.content, dict):
+            entries = (f"{key!r}: {child.written}" for key, child in self.content.items())
+            return f"{{{', '.join(entries)}}}"
+        return repr(self.content)
+
     def entries(
         self, description: str, example: str, keys: Sequence[str] = ()
     ) -> dict[str, YamlNode]:

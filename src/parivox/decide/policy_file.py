@@ -147,7 +147,7 @@ def _policy(node: YamlNode | None, provenance: Mapping[str, Any]) -> Policy:
     version = nodes[_VERSION_KEY]
     if version.content != str(VERSION):
         msg = (
-            f"{version.location}: is of version {version.content!r}, but this Parivox reads "
+            f"{version.location}: is of version {version.written}, but this Parivox reads "
             "version 1 only"
         )
         hint = "update Parivox, or write the policy again"
@@ -250,7 +250,7 @@ def _confidence(node: YamlNode) -> float:
     """Return the least confidence that an audit must have."""
     parsed = parse_maximum(node.content) if isinstance(node.content, str) else None
     if parsed is None or parsed[1] or not 0.5 <= parsed[0] <= 0.999:
-        msg = f"{node.location}: confidence is {node.content!r}"
+        msg = f"{node.location}: confidence is {node.written}"
         hint = "give 50% to 99.9%, for example confidence: 95%"
         raise ConfigError(msg, hint)
     return parsed[0]
@@ -260,8 +260,7 @@ def _maximum(node: YamlNode) -> tuple[float, bool]:
     """Return the largest rate or ratio, and whether it is a ratio."""
     maximum = parse_maximum(node.content) if isinstance(node.content, str) else None
     if maximum is None:
-        text = repr(node.content) if isinstance(node.content, str) else "not a number"
-        msg = f"{node.location}: at-most is {text}"
+        msg = f"{node.location}: at-most is {node.written}"
         hint = "give 5% or 0.05, or 1.5x for a ratio"
         raise ConfigError(msg, hint)
     return maximum

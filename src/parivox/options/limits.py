@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
 from parivox.errors import ConfigError
@@ -41,18 +42,19 @@ def parse_maximum(text: str) -> tuple[float, bool] | None:
 
     Examples
     --------
-    >>> [parse_maximum(text) for text in ("5%", "0.05", "1.5x", "5", "0_5%")]
-    [(0.05, False), (0.05, False), (1.5, True), None, None]
+    >>> [parse_maximum(text) for text in ("5%", "5 %", "0.05", "1.5x", "5", "0_5%")]
+    [(0.05, False), (0.05, False), (0.05, False), (1.5, True), None, None]
     """
     words = text.strip()
     unit = words[-1:] if words[-1:] in {"%", "x"} else ""
-    number = words.removesuffix(unit)
+    number = words.removesuffix(unit).rstrip()
     if not _NUMBER.fullmatch(number):
         return None
-    maximum = float(number)
     if unit == "x":
+        maximum = float(number)
         return (maximum, True) if 1 <= maximum <= _MAX_RATIO else None
-    maximum = maximum / 100 if unit else maximum
+    # as decimals, since 99.9 / 100 is above 0.999
+    maximum = float(Decimal(number) / 100 if unit else Decimal(number))
     return (maximum, False) if 0 < maximum < 1 else None
 
 
