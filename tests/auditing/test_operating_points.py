@@ -340,9 +340,13 @@ def test_no_threshold_accepts_minus_infinity_or_rejects_plus_infinity(certain, p
     # a fifth of one class scores minus or plus infinity
     targets, nontargets = [0.5 + 0.01 * i for i in range(20)], [0.01 * i for i in range(20)]
     (targets if certain < 0 else nontargets)[:4] = [certain] * 4
-    rows = audit_of(targets, nontargets, [*points, "eer"]).operating_points.rows()
-    reasons = {row["operating_point"]: row["reason"] for row in rows}
+    audit = audit_of(targets, nontargets, [*points, "eer"])
+    reasons = {row["operating_point"]: row["reason"] for row in audit.operating_points.rows()}
     assert reasons == {**dict.fromkeys(points, reason), "eer": ""}
+    # the rate at a threshold of the trials themselves is missing for the same reason
+    metric = "fpr_at_fnr" if certain < 0 else "fnr_at_fpr"
+    (row,) = audit.groups.subset(metric=metric, group="all").rows()
+    assert (row["value"], row["reason"]) == (None, reason)
     scores, labels = [*targets, *nontargets], [1] * 20 + [0] * 20
     rate_at = pv.fpr_at_fnr if certain < 0 else pv.fnr_at_fpr
     assert math.isnan(rate_at(scores, labels, target=0.1).value)

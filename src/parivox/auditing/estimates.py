@@ -30,9 +30,9 @@ from parivox.core.measures import (
     base_metric,
     base_metrics,
 )
+from parivox.core.rates import unreached_reason
 from parivox.core.separation import location
 from parivox.errors import ConfigError
-from parivox.facts import fact
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
@@ -381,10 +381,8 @@ def _metrics_of_scores(
         if not reason and measure.needs == "llr" and not options.llr:
             reason = _NO_LLR
         if not reason and measure.computed_per == "held":
-            n_trials = cell.trials["nontarget" if measure.trial_class == "target" else "target"]
-            target_rate = arguments["target"]
-            if target_rate * n_trials < 1:
-                reason = fact("unresolvable", target_rate=target_rate, trials=n_trials)
+            held_class = "nontarget" if measure.trial_class == "target" else "target"
+            reason = unreached_reason(cell.counts, held_class, arguments["target"])
         if reason:
             yield key, cell.base(measure.trial_class, math.nan, reason)
             continue

@@ -16,6 +16,7 @@ import numpy as np
 
 from parivox.core.counts import as_counts
 from parivox.errors import ConfigError
+from parivox.facts import fact
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
@@ -135,6 +136,30 @@ def fpr_at_fnr(
         extrapolate=allow_extrapolation,
         has_certain_errors=bool(rising[0] == -np.inf),
     )
+
+
+def unreached_reason(counts: Counts, held_class: str, target: float) -> str:
+    """Return why no threshold holds the error rate of a class at a target; empty if one does.
+
+    `held_class` is the class of the trials of one cell, "target" or "nontarget".
+
+    Examples
+    --------
+    >>> from parivox.core.counts import as_counts
+    >>> unreached_reason(as_counts([np.inf, 0.9, 0.5, 0.1], [0, 1, 1, 0]), "nontarget", 0.5)
+    ''
+    >>> unreached_reason(as_counts([np.inf, 0.9, np.inf, 0.1], [0, 1, 0, 0]), "nontarget", 0.5)
+    'too_many_certain_accepts'
+    """
+    trials = counts.target if held_class == "target" else counts.nontarget
+    n_trials = int(trials.sum())
+    if target * n_trials < 1:
+        return fact("unresolvable", target_rate=target, trials=n_trials)
+    end, certain_score = (0, -np.inf) if held_class == "target" else (-1, np.inf)
+    n_certain = int(trials[end]) if counts.values[end] == certain_score else 0
+    if n_certain / n_trials <= target:
+        return ""
+    return "too_many_certain_rejects" if end == 0 else "too_many_certain_accepts"
 
 
 def threshold_at_fpr(curve: Curve, target: ArrayLike) -> FloatArray:

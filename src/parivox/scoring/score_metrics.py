@@ -19,13 +19,13 @@ from parivox.core.costs import min_cdet, parse_detection_cost
 from parivox.core.counts import Counts
 from parivox.core.eer import DEFINITIONS, eer
 from parivox.core.llr import calibration_loss, cllr, min_cllr
-from parivox.core.rates import fnr_at_fpr
+from parivox.core.rates import fnr_at_fpr, unreached_reason
 from parivox.core.separation import auc, dprime
 from parivox.data.plain_scores import plain_scores, scores_by_class
 from parivox.data.source_bytes import with_reading_options
 from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError, name_hint
-from parivox.facts import VALUES_COLUMN, Fact, fact, with_values
+from parivox.facts import VALUES_COLUMN, Fact, with_values
 from parivox.shown import SCORE_DET_MODULE, NotebookView
 
 if TYPE_CHECKING:
@@ -300,10 +300,10 @@ def _rows_of_group(
         }  # fmt: skip
     for rate in fpr:
         located = fnr_at_fpr(counts, target=rate)
-        few = "" if np.isfinite(located.value) else _unreached_reason(rate, n_nontarget)
+        missing = reason or unreached_reason(counts, "nontarget", rate)
         yield {
             "metric": "fnr_at_fpr", "definition": f"{rate:g}", "value": float(located.value),
-            "trials": n_target, "threshold": float(located.threshold), "reason": reason or few,
+            "trials": n_target, "threshold": float(located.threshold), "reason": missing,
         }  # fmt: skip
     for cost in costs:
         smallest = min_cdet(counts, cost=cost)
@@ -321,13 +321,6 @@ def _rows_of_group(
             "metric": metric, "value": float(function(counts)), "trials": n_trials,
             "reason": reason,
         }  # fmt: skip
-
-
-def _unreached_reason(target_rate: float, n_trials: int) -> str:
-    """Return why no threshold has a target rate of a class with so many trials."""
-    if target_rate * n_trials < 1:
-        return fact("unresolvable", target_rate=target_rate, trials=n_trials)
-    return "too_many_certain_accepts"
 
 
 def _notes(read: PlainScores, counts: Mapping[str, Counts]) -> Iterator[Fact]:
