@@ -224,3 +224,18 @@ def test_a_gate_does_not_read_a_device(program, tmp_path):
     ]
     assert {end.returncode for end in ends} == {2}
     assert all("/dev/zero: is not a regular file" in end.stderr for end in ends)
+
+
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="no /dev/stdout")
+@pytest.mark.parametrize("option", ["--junit", "--markdown"])
+def test_a_gate_does_not_write_to_a_pipe_that_has_no_path(program, tmp_path, option):
+    completed = subprocess.run(
+        [program, "gate", "audit", "--policy", "policy.yaml", option, "/dev/stdout"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (completed.returncode, completed.stdout) == (2, "")
+    assert "/dev/stdout: is not a regular file" in completed.stderr

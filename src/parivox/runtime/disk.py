@@ -55,8 +55,8 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     ConfigError
         If there is a device or a pipe, which would be lost.
     """
+    _refuse_special_file(os.fsdecode(path))
     target = Path(os.path.realpath(path))
-    _refuse_special_file(target, os.fsdecode(path))
     with _hidden_folder(target.parent) as folder:
         # the same name, because writers choose the format by its extension
         hidden_file = folder / Path(path).name
@@ -147,6 +147,7 @@ def writable_file(path: str | os.PathLike[str], example: str) -> Path:
             msg = "'': the file name is empty"
             hint = f"name a file, for example {example}"
             raise ConfigError(msg, hint)
+        _refuse_special_file(text)  # which may have no end
         if file.is_dir():
             msg = f"{text}: is a folder"
             hint = f"name a file, for example {example}"
@@ -155,7 +156,6 @@ def writable_file(path: str | os.PathLike[str], example: str) -> Path:
             msg = f"{text}: folder {file.parent} does not exist"
             hint = "name a file in a folder that exists"
             raise ConfigError(msg, hint)
-        _refuse_special_file(file, text)  # which may have no end
         is_foreign = file.exists() and not is_written_by_parivox(file)
     except (OSError, ValueError) as error:
         raise write_error(text, error) from error
@@ -168,8 +168,9 @@ def writable_file(path: str | os.PathLike[str], example: str) -> Path:
     return file
 
 
-def _refuse_special_file(file: Path, text: str) -> None:
+def _refuse_special_file(text: str) -> None:
     """Refuse to write over a device, a pipe or a socket."""
+    file = Path(text)  # not the real path: that of a pipe such as /dev/stdout does not exist
     if file.exists() and not (file.is_file() or file.is_dir()):
         msg = f"{text}: is not a regular file"
         hint = "name another file"
