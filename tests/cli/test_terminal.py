@@ -173,7 +173,6 @@ JUDGEMENTS = {
     "gate": (3, ["gate", "old", "--policy", "policy.yaml"]),
     "monitor": (1, ["monitor", "--state", OLD_AUDITS / "1-stream.state"]),
     "check": (1, ["trials", "check", "scores.csv", *SPEAKERS[:2], "--strict"]),
-    "inspect": (2, ["inspect", "missing.csv"]),
 }
 
 
