@@ -322,6 +322,8 @@ def test_sweeps_are_grids():
         "fpr=0.1:0.2:1_0",
         "fpr=0_1:0.2:10",
         "fpr=0.1:0.2:logx",
+        "fpr=0.1:0.2:log٣",
+        "fpr=0.1:0.2:³",
     ],
 )
 def test_what_is_no_sweep(text):

@@ -468,7 +468,7 @@ def parse_sweep(text: str) -> list[OperatingPoint]:
     n_text = steps.removeprefix("log")
     try:
         start, stop = number_of(low), number_of(high)
-        n_points = int(n_text) if n_text.isdecimal() else 0
+        n_points = int(n_text) if n_text.isascii() and n_text.isdecimal() else 0
     except ValueError:
         start = stop = math.nan
         n_points = 0

@@ -368,9 +368,10 @@ def scan_every_column(source: Any, columns: dict[str, str], format_: str | None)
     scan_of_roles = scan(source, columns=RequestedColumns(columns), format=format_, name="trials")
     all_columns = RequestedColumns(columns, attributes=scan_of_roles.ignored)
     source_scan = scan(source, columns=all_columns, format=format_, name="trials")
-    repeated = [name for name in source_scan.ignored if name in source_scan.columns.values()]
-    if repeated:
-        msg = f"{source_scan.name}: has several columns named {repeated[0]!r}"
+    role_names = source_scan.columns.values()
+    duplicates = [name for name in source_scan.ignored if name in role_names]
+    if duplicates:
+        msg = f"{source_scan.name}: has several columns named {duplicates[0]!r}"
         hint = "rename one of them"
         raise DataError(msg, hint)
     return source_scan
