@@ -354,8 +354,8 @@ def _add_speakers_without_group(
             count = int((grouping.speaker_codes[trials.speakers_in_use] < 0).sum())
             add_row(source="speakers", item=SPEAKERS_OF_UNKNOWN_GROUP, count=count)
             if speakers_of_unused_groups := grouping.unused_groups:
-                # all of them: a gate judges each by its name
-                note = fact("groups", groups=list(speakers_of_unused_groups))
+                # all of them, as a gate judges each by its name; earlier releases read `more`
+                note = fact("groups", groups=list(speakers_of_unused_groups), more=0)
                 count = sum(speakers_of_unused_groups.values())
                 n_groups = float(len(speakers_of_unused_groups))
                 add_row(

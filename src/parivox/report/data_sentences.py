@@ -222,7 +222,7 @@ def _point_text(point: Values) -> str:
 def _groups(values: Values) -> str:
     names = values["groups"]
     # audits of earlier releases name ten, and say how many more there are
-    more = values.get("more", 0) + len(names[_MAX_NAMED_GROUPS:])
+    more = values["more"] + len(names[_MAX_NAMED_GROUPS:])
     return ", ".join(names[:_MAX_NAMED_GROUPS]) + (f" and {more} more" if more else "")
 
 
