@@ -255,7 +255,7 @@ def test_the_only_ratio_of_a_system_is_not_said_to_be_the_largest(speakers):
         assert len(words) == 1
         assert ("the largest ratio among 2 groups" in words[0]) == (n_groups == 2)
         assert "1 group" not in words[0]
-        selection = [sentence for sentence in aggregation if "adjusted for the selec" in sentence]
+        selection = [sentence for sentence in aggregation if "adjusted for the sel" in sentence]
         assert [sentence[:33] for sentence in selection] == [
             "The interval is for this group al"
         ] * (n_groups == 2)
