@@ -483,7 +483,8 @@ class _Judge:
         if key in self.unnamed_groups_without_trials:
             # ahead of the others, as sentences name the first ones
             groups = [self.unnamed_groups_without_trials[key], *groups]
-        if condition.reference == BASELINE:
+        has_grouping = any(name == grouping for name, _ in self.baseline_groups)
+        if condition.reference == BASELINE and has_grouping:
             # groups of the baseline are compared; one that neither release has is as it was
             groups = [group for group in groups if group in condition.groups]
         reasons = dict.fromkeys(groups, "no_trials")

@@ -102,12 +102,11 @@ def _fit(
     n_groups = len(group_counts)
     common_threshold = aim.common_threshold(all_counts, group_counts)
     reason = aim.operating_point.certain_outcome_reason(all_counts, common_threshold)
-    if reason and excluded_folds:
-        # the threshold of all trials would be fitted to those that this one is judged by
-        common_threshold = _nearest_finite_threshold(all_counts, common_threshold)
-    elif reason:
+    if reason:
+        omission = " without some speakers" if excluded_folds else ""
         outcome = "rejected" if common_threshold < 0 else "accepted"
-        msg = f"--aim {aim.text}: no threshold applies: too many trials are always {outcome}"
+        msg = f"--aim {aim.text}: no threshold applies{omission}: "
+        msg += f"too many trials are always {outcome}"
         hint = "replace infinite scores, or give a higher rate"
         raise DataError(msg, hint)
     common = np.full(n_groups, common_threshold)
@@ -125,14 +124,6 @@ def _fit(
     thresholds = np.stack((common, per_group, between))
     unknown_group = np.full(len(RULES), common_threshold)
     return FittedThresholds(np.column_stack((thresholds, unknown_group)), kept_shares)
-
-
-def _nearest_finite_threshold(counts: Counts, threshold: float) -> float:
-    """Return a threshold that rejects or accepts only what all finite thresholds do."""
-    finite_scores = counts.values[np.isfinite(counts.values)]
-    if not finite_scores.size:
-        return 0.0
-    return float(finite_scores[0] if threshold < 0 else np.nextafter(finite_scores[-1], np.inf))
 
 
 class ThresholdDifferences(NamedTuple):

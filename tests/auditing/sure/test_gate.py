@@ -283,6 +283,23 @@ def test_a_group_that_neither_release_has_trials_of_is_not_compared(audit_of_few
     assert outcomes(gone)["c"] == "inconclusive"
 
 
+def test_a_baseline_by_other_groups_covers_no_group_without_trials(
+    audit_of_few, speakers_with_errors
+):
+    one = condition(**{"at-most": "50x", "than": "baseline"})
+    ids = {**speakers_with_errors.table}
+    ids["half"] = [f"h{i % 2}" for i in range(len(ids["group"]))]
+    baseline = pv.audit(
+        speakers_with_errors.trials,
+        speakers=ids,
+        by="half",
+        operating_points="threshold=0.5",
+        replicates=100,
+    )
+    gate = pv.gate(audit_of_few, policy(one), baseline=baseline)
+    assert {"z00", "z11"} <= {*without_trials(gate)}
+
+
 def test_ratios_are_those_to_everyone_else(audit):
     gate = pv.gate(audit, policy(condition(**{"at-most": "1.5x"})))
     assert outcomes(gate) == {"a": "pass", "b": "pass", "c": "fail", "d": "inconclusive"}
