@@ -227,7 +227,7 @@ def _remarks(gate: Gate) -> Iterator[str]:
     are_absent = [reason in ABSENT.values() for reason in reasons]
     if not all(are_absent):
         yield _HINT
-    if "no_trials" in reasons:
+    if any(reason == "no_trials" for reason in reasons):
         yield _HINT_WITHOUT_TRIALS
     if any(are_absent):
         yield _HINT_ABSENT
