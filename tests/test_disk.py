@@ -210,32 +210,28 @@ def test_a_device_or_a_pipe_is_neither_read_nor_replaced(tmp_path):
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
-def test_a_gate_does_not_read_a_device(program, tmp_path):
-    ends = [
-        subprocess.run(
-            [program, "gate", "audit", "--policy", "policy.yaml", option, "/dev/zero"],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
-        for option in ("--junit", "--markdown")
-    ]
-    assert {end.returncode for end in ends} == {2}
-    assert all("/dev/zero: is not a regular file" in end.stderr for end in ends)
-
-
-@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="no /dev/stdout")
-@pytest.mark.parametrize("option", ["--junit", "--markdown"])
-def test_a_gate_does_not_write_to_a_pipe_that_has_no_path(program, tmp_path, option):
-    completed = subprocess.run(
-        [program, "gate", "audit", "--policy", "policy.yaml", option, "/dev/stdout"],
-        cwd=tmp_path,
+def gated(program, folder, option, path):
+    """Return the end of a gate that is to write a file somewhere."""
+    return subprocess.run(
+        [program, "gate", "audit", "--policy", "policy.yaml", option, path],
+        cwd=folder,
         capture_output=True,
         text=True,
         check=False,
         timeout=60,
     )
+
+
+@pytest.mark.parametrize("option", ["--junit", "--markdown"])
+def test_a_gate_does_not_read_a_device(program, tmp_path, option):
+    completed = gated(program, tmp_path, option, "/dev/zero")
+    assert completed.returncode == 2
+    assert "/dev/zero: is not a regular file" in completed.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="no /dev/stdout")
+@pytest.mark.parametrize("option", ["--junit", "--markdown"])
+def test_a_gate_does_not_write_to_a_pipe_that_has_no_path(program, tmp_path, option):
+    completed = gated(program, tmp_path, option, "/dev/stdout")
     assert (completed.returncode, completed.stdout) == (2, "")
     assert "/dev/stdout: is not a regular file" in completed.stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 
+import numpy as np
 import pytest
 
 import parivox as pv
@@ -52,6 +53,23 @@ def audited(material):
         return audits[key]
 
     return audit
+
+
+@pytest.fixture(scope="session")
+def trials_of_equal_groups():
+    """Trials of 400 speakers, and their table: of either sex, with the same error rates."""
+    ids = [f"s{i:03}" for i in range(400)]
+    sides = [
+        (f"{name}/{k}", f"{name if is_target else ids[(i + 2 * k + 2) % 400]}/t{k}", is_target)
+        for i, name in enumerate(ids)
+        for k in range(40)
+        for is_target in (1, 0)
+    ]
+    enrol, test, label = zip(*sides, strict=True)
+    scores = np.random.default_rng(1).normal(1.5 * np.array(label)).tolist()
+    trials = {"enrol": enrol, "test": test, "label": label, "score": scores}
+    people = {"id": ids, "sex": ["F", "M"] * 200}
+    return trials, people
 
 
 def _printer(show, capsys):

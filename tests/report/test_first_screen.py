@@ -308,18 +308,8 @@ def test_groups_without_trials_are_not_known_rather_than_a_weakness(material, in
         assert f"1 more group by {grouping} (1 speaker) was not tested" in words["Not known"]
 
 
-def test_equivalence_is_said_with_its_margin():
-    ids = [f"s{i:03}" for i in range(400)]
-    sides = [
-        (f"{name}/{k}", f"{name if is_target else ids[(i + 2 * k + 2) % 400]}/t{k}", is_target)
-        for i, name in enumerate(ids)
-        for k in range(40)
-        for is_target in (1, 0)
-    ]
-    enrol, test, label = zip(*sides, strict=True)
-    scores = np.random.default_rng(1).normal(1.5 * np.array(label)).tolist()
-    trials = {"enrol": enrol, "test": test, "label": label, "score": scores}
-    people = {"id": ids, "sex": ["F", "M"] * 200}
+def test_equivalence_is_said_with_its_margin(trials_of_equal_groups):
+    trials, people = trials_of_equal_groups
     audit = pv.audit(trials, people, by="sex", replicates=50, operating_points="eer")
     words = certainty(audit)
     assert (

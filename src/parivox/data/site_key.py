@@ -113,8 +113,9 @@ class SiteKey:
     def seal(self, members: Mapping[str, bytes]) -> str:
         """What only this key gives to the members of a file, by name."""
         digest = hashlib.blake2b(_SEAL_USE, digest_size=32, key=self.secret)
-        for member in members.items():
-            for part in (member[0].encode(), member[1]):
+        for name, content in members.items():
+            # with their lengths, so that no part can go on in the next one
+            for part in (name.encode(), content):
                 digest.update(len(part).to_bytes(8, "big") + part)
         return digest.hexdigest()
 

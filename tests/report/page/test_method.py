@@ -94,19 +94,9 @@ def test_limits_follow_the_seven_sources_and_are_filled_from_the_data(small):
     assert "Purpose of the system: a door." in described_sources[-1].sentences
 
 
-def test_groups_are_counted_as_inconclusive_at_any_operating_point():
+def test_groups_are_counted_as_inconclusive_at_any_operating_point(trials_of_equal_groups):
     """The verdicts of the last point do not hide those of another."""
-    ids = [f"s{i:03}" for i in range(400)]
-    sides = [
-        (f"{name}/{k}", f"{name if is_target else ids[(i + 2 * k + 2) % 400]}/t{k}", is_target)
-        for i, name in enumerate(ids)
-        for k in range(40)
-        for is_target in (1, 0)
-    ]
-    enrol, test, label = zip(*sides, strict=True)
-    scores = np.random.default_rng(1).normal(1.5 * np.array(label)).tolist()
-    trials = {"enrol": enrol, "test": test, "label": label, "score": scores}
-    people = {"id": ids, "sex": ["F", "M"] * 200}
+    trials, people = trials_of_equal_groups
     points = ["fpr=0.001", "eer"]
     audit = pv.audit(trials, people, by="sex", replicates=50, operating_points=points)
     inconclusive = {

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 _KEYS = ("enrol_group", "test_group", "trial_class", "accepted", "step")
 _N_CELL_KEYS = 3
-_SCORE_COUNTS, _SPEAKER_COUNTS = _SUMS = ("score_counts", "speaker_counts")
+_SCORE_COUNTS, _SPEAKER_COUNTS = "score_counts", "speaker_counts"
+_SUMS = (_SCORE_COUNTS, _SPEAKER_COUNTS)
 _CLASS_WORDS = {NONTARGET: "nontarget", TARGET: "target"}
 
 
