@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
@@ -13,12 +16,25 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+_PACKAGE = str(Path(__file__).parent) + os.sep
+
+
+class OldNameUsed(DeprecationWarning):
+    """A name of an earlier release was used, which a later release removes."""
+
+
 def warn_of_new_name(old_name: str, new_name: str) -> None:
-    """Warn whoever uses the old name, which is the caller of the caller."""
+    """Warn whoever uses the old name: the first caller outside of this package.
+
+    Python shows such warnings only where the script itself is the caller.
+    """
+    stack_level, caller = 2, sys._getframe(1)  # noqa: SLF001 - `inspect` takes time to load
+    while caller.f_back is not None and caller.f_code.co_filename.startswith(_PACKAGE):
+        stack_level, caller = stack_level + 1, caller.f_back
     warnings.warn(
         f"{old_name} is {new_name} since release 0.3 and will be removed in 0.5",
-        DeprecationWarning,
-        stacklevel=3,
+        OldNameUsed,
+        stack_level,
     )
 
 

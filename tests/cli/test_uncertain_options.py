@@ -107,6 +107,16 @@ def test_the_old_name_of_a_condition_works_until_0_5(parivox):
     assert "a limit is not shown to be met (f)" in done.stderr
 
 
+def test_the_old_name_of_a_policy_works_until_0_5(parivox):
+    done = parivox(
+        "audit", "scores.csv", "--speakers", "speakers.csv", "--by", "gender", "--quiet",
+        "--no-intervals", "--conflicts", "set-aside",
+    )  # fmt: skip
+    assert done.returncode == 0
+    warning = "conflicts='set-aside' is 'exclude' since release 0.3 and will be removed in 0.5"
+    assert done.stderr == f"parivox: {warning}\n"
+
+
 @pytest.mark.parametrize(
     "words", [("--fail-on", "not-met"), ("--fail-on", "worst"), ("--fail-on", "worse")]
 )

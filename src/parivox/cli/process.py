@@ -13,12 +13,13 @@ import warnings
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from parivox.errors import ConfigError, EncodingGuessed, ParivoxError, WorkRepeated, printable
+from parivox.renamed import OldNameUsed
 from parivox.runtime.memory import keep_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-_OWN_WARNINGS = (EncodingGuessed, WorkRepeated)
+_OWN_WARNINGS = (EncodingGuessed, OldNameUsed, WorkRepeated)
 CLEAR = "\r\x1b[K"
 """What clears the line of a terminal on which the cursor is."""
 
