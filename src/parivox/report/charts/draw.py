@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, cast
 from xml.etree import ElementTree as ET
 
@@ -155,6 +156,7 @@ def _tidied_svg(root: ET.Element, prefix: str, title: str, description: str) -> 
             ET.SubElement(element, f"{{{_SVG}}}title").text = label  # the tooltip of the mark
         _shorten_attributes(element)
     _remove_invisible(root)
+    _join_lines(root)
     size = {name: root.get(name, "") for name in ("width", "height", "viewBox")}
     root.attrib.clear()
     root.attrib.update(size)
@@ -191,6 +193,34 @@ def _remove_invisible(root: ET.Element) -> None:
             is_hidden = has_no_ink or element.get("display") == "none"
             if is_hidden and _tag(parent) != "clipPath":
                 parent.remove(element)
+
+
+def _join_lines(root: ET.Element) -> None:
+    """Turn lines that follow each other and look alike, as those of a grid do, into one path."""
+    for parent in [*root.iter()]:
+        for look, elements in groupby([*parent], key=_look_of_line):
+            first, *others = elements
+            if look is None or not others:
+                continue
+            steps = [
+                "M{:g},{:g}l{},{}".format(*_position(line), line.get("x2", 0), line.get("y2", 0))
+                for line in (first, *others)
+            ]
+            first.tag = f"{{{_SVG}}}path"
+            first.attrib.clear()
+            first.attrib.update(look, d="".join(steps))
+            for line in others:
+                parent.remove(line)
+
+
+def _look_of_line(element: ET.Element) -> dict[str, str] | None:
+    """Return what a line from its position to x2, y2 looks like; None for all other elements."""
+    is_plain = _tag(element) == "line" and not len(element) and "opacity" not in element.attrib
+    transform = element.get("transform", "")
+    if not is_plain or (transform and not _TRANSLATION.match(transform)):
+        return None
+    ends = ("transform", "x2", "y2")
+    return {name: value for name, value in element.attrib.items() if name not in ends}
 
 
 def _rounded(number: re.Match[str]) -> str:
