@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import parivox as pv
 from parivox.auditing.private import PrivateKey
+from parivox.data.formats import dataframes
 from parivox.data.speaker_counts import SpeakerCounts
 from parivox.errors import ConfigError, DataError
 from parivox.runtime.disk import lock_folder
@@ -529,6 +530,23 @@ def test_a_table_that_is_away_for_a_while_fails_no_part_for_good(lists, tmp_path
         (tmp_path / "away").rename(tmp_path / name)
     run_shard(folder, 1)
     assert (folder / "00001-of-00003" / "trials.counts").exists()
+
+
+def test_rows_are_decoded_once_unless_the_file_changes(lists, tmp_path, monkeypatch):
+    """Another process decodes them first, as damage may end the one that does."""
+    shutil.copy(lists / "all.parquet", tmp_path)
+    shutil.copy(lists / "s.csv", tmp_path)
+    decoded_tables = []
+    monkeypatch.setattr(dataframes, "check_decodes", lambda *tables: decoded_tables.extend(tables))
+    planned(tmp_path, tmp_path / "run")
+    assert [table.name for table in decoded_tables] == ["all.parquet"]
+    assert {*decoded_tables[0].columns} >= {"enrol", "test", "score", "label"}
+    run(tmp_path / "run", shard="1/3")
+    assert len(decoded_tables) == 1
+    pl.read_parquet(tmp_path / "all.parquet")[::-1].write_parquet(tmp_path / "all.parquet")
+    with pytest.raises(DataError, match="has changed since the shards were planned"):
+        run(tmp_path / "run", shard="2/3")
+    assert len(decoded_tables) == 2
 
 
 def test_a_record_without_its_files_is_damaged(copied):

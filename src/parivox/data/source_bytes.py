@@ -306,6 +306,7 @@ class FileRows:
     first: int = 0
     last: int = sys.maxsize  # the row after the last
     called: str = ""  # in messages; by its name if empty
+    decoded_sha256: str = ""  # of the file when all its rows were decoded; empty if they never were
 
     def __fspath__(self) -> str:
         return self.path

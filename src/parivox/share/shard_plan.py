@@ -408,9 +408,13 @@ def read_plan(folder: str | os.PathLike[str]) -> Plan:
 
 def _plan_from_document(home: Path, document: Mapping[str, Any]) -> Plan:
     """Return the plan that a document of ``plan.json`` describes."""
-    paths = [
-        input_file["path"] for input_file in document["inputs"] if input_file["role"] == "scores"
-    ]
+    # planning decodes every row, so shards of the same bytes do not try that again
+    sha256_by_path = {
+        input_file["path"]: input_file["sha256"]
+        for input_file in document["inputs"]
+        if input_file["role"] == "scores"
+    }
+    paths = [*sha256_by_path]
     called_by_path = dict(zip(paths, distinct_names(paths), strict=True))
     shards = document["shards"]
     if document["parivox_shards"] == _ONE_FILE_PLAN_VERSION:
@@ -422,7 +426,7 @@ def _plan_from_document(home: Path, document: Mapping[str, Any]) -> Plan:
         inputs=tuple(document["inputs"]),
         shards=tuple(
             tuple(
-                FileRows(path, first_row, end_row, called_by_path[path])
+                FileRows(path, first_row, end_row, called_by_path[path], sha256_by_path[path])
                 for path, first_row, end_row in shard
             )
             for shard in shards

@@ -196,9 +196,11 @@ def _table(kind: str, content: SourceBytes) -> NamedColumns:
     # no rows: names and types of columns without decoding the table
     header = _read_guarded(content, kind, lambda lazy: lazy.head(0).collect())
     rows = range(_row_count(content, kind))
+    decoded: set[str] = set()
     if content.rows is not None:
         rows = rows[content.rows.first : content.rows.last]
-    decoded: set[str] = set()
+        if content.rows.decoded_sha256 == content.sha256:
+            decoded.update(header.columns)
 
     def read_chunk(first: int, columns: Mapping[str, str]) -> pl.DataFrame:
         if undecoded := {*columns.values()} - decoded:
