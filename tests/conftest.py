@@ -167,7 +167,7 @@ def script_output(tmp_path_factory):
     return folder / "kept"
 
 
-IN_ONE_PROCESS = "import parivox.runtime.workers as w; w.processor_count = lambda: 1"
+IN_ONE_PROCESS = "import parivox.runtime.task_sharing as s; s.processor_count = lambda: 1"
 """Prelude of commands whose output does not depend on processes (`tests/cli/test_workers.py`).
 
 Test workers keep all processors busy: what a command starts besides itself only takes time.

@@ -9,7 +9,7 @@ from multiprocessing.process import BaseProcess
 import pytest
 
 from parivox.errors import DataError
-from parivox.runtime import cgroup, task_sharing, workers
+from parivox.runtime import cgroup, task_sharing
 from parivox.runtime.progress import report_progress_to, stage
 from parivox.runtime.task_sharing import (
     MIN_SHARED_WORK,
@@ -134,7 +134,7 @@ def test_little_work_and_work_within_tasks_stays_here():
 @pytest.mark.parametrize(("available", "is_shared"), [(math.inf, True), (0, False)])
 def test_workers_have_room_or_nobody_knows_how_much_there_is(available, is_shared, monkeypatch):
     monkeypatch.setattr(task_sharing, "available_bytes", lambda: available)
-    monkeypatch.setattr(workers, "processor_count", lambda: 2)
+    monkeypatch.setattr(task_sharing, "processor_count", lambda: 2)
     with workers_shared(None):
         begun = begin_tasks(number_and_process, [(n,) for n in range(2)], **WORK)
         assert (begun.workers is not None) == is_shared

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import parivox as pv
+from parivox.cli import process
 
 pytestmark = pytest.mark.minimal
 ESCAPE = "\x1b"
@@ -263,6 +264,20 @@ def test_hash_seeds_and_threads_change_nothing(parivox, seed, threads):
     completed = parivox(*BASIC[:4], "--json", process=True, PYTHONHASHSEED=seed,
                     POLARS_MAX_THREADS=threads)  # fmt: skip
     assert completed.stdout == reference_output != ""
+
+
+@pytest.mark.parametrize(
+    ("n_processors", "named", "n_threads"), [(1, None, "1"), (9, None, "4"), (9, "7", "7")]
+)
+def test_polars_uses_half_of_the_processors_unless_told(
+    monkeypatch, n_processors, named, n_threads
+):
+    monkeypatch.setenv("POLARS_MAX_THREADS", named or "")
+    if named is None:
+        monkeypatch.delenv("POLARS_MAX_THREADS")
+    monkeypatch.setattr(process, "processor_count", lambda: n_processors)
+    process.set_up_process()
+    assert os.environ["POLARS_MAX_THREADS"] == n_threads
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from parivox.errors import ConfigError, EncodingGuessed, ParivoxError, WorkRepeated, printable
 from parivox.renamed import OldNameUsed
+from parivox.runtime.cgroup import processor_count
 from parivox.runtime.memory import keep_memory
 
 if TYPE_CHECKING:
@@ -29,10 +30,11 @@ class Terminated(KeyboardInterrupt):
 
 
 def set_up_process() -> None:
-    """End in order on SIGTERM, start no BLAS threads, collect garbage seldom, and keep memory.
+    """End in order on SIGTERM, start few threads, collect garbage seldom, and keep memory.
 
-    Counting has no use for the threads, and makes rows by the thousand but hardly a cycle. At the
-    end, when Python would search all objects for garbage, all memory is released anyway.
+    Counting has no use for threads of BLAS, and makes rows by the thousand but hardly a cycle. At
+    the end, when Python would search all objects for garbage, all memory is released anyway.
+    Threads of Polars wait for each other by spinning: one on every processor takes longer.
     """
     with contextlib.suppress(ValueError):  # in a thread, which no signal reaches
         if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
@@ -40,6 +42,7 @@ def set_up_process() -> None:
     gc.set_threshold(200_000)
     atexit.register(gc.freeze)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault("POLARS_MAX_THREADS", str(max(processor_count() // 2, 1)))
     keep_memory()
 
 

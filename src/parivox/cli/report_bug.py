@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.cli.options import add_command
 from parivox.cli.process import print_lines
-from parivox.runtime.workers import processor_count
+from parivox.runtime.cgroup import processor_count
 from parivox.version import __version__
 
 if TYPE_CHECKING:

@@ -51,10 +51,11 @@ from parivox.embedding.systems import EmbeddingSystem, named, system_record
 from parivox.embedding.systems.named import system_made_by
 from parivox.errors import ConfigError, DataError
 from parivox.options.recordings import EmbedOptions
+from parivox.runtime.cgroup import processor_count
 from parivox.runtime.cluster import Cluster, check_address
 from parivox.runtime.disk import sha256_of
 from parivox.runtime.progress import reports_progress, stage
-from parivox.runtime.workers import Processes, TaskOutput, processor_count
+from parivox.runtime.workers import Processes, TaskOutput
 from parivox.shown import NotebookView
 
 if TYPE_CHECKING:

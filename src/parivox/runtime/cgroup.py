@@ -28,6 +28,14 @@ def processor_quota() -> float:
     return quota
 
 
+def processor_count() -> int:
+    """Return the number of processors that this process may use."""
+    number = os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        number = len(os.sched_getaffinity(0))
+    return max(math.floor(min(processor_quota(), number)), 1)
+
+
 def available_bytes() -> float:
     """Return the memory that this process and others may still take; infinite if not known."""
     available = math.inf

@@ -25,8 +25,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError, DataError, ParivoxError
+from parivox.runtime.cgroup import processor_count
 from parivox.runtime.disk import sha256_of
-from parivox.runtime.workers import TaskOutput, WorkerLost, WorkerPool, processor_count
+from parivox.runtime.workers import TaskOutput, WorkerLost, WorkerPool
 from parivox.version import __version__
 
 if TYPE_CHECKING:

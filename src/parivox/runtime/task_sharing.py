@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from parivox.errors import WorkRepeated
 from parivox.frozen import frozen
-from parivox.runtime.cgroup import available_bytes
+from parivox.runtime.cgroup import available_bytes, processor_count
 from parivox.runtime.progress import has_listener, report_again, report_progress_to
 
 if TYPE_CHECKING:
@@ -66,7 +66,6 @@ def workers_shared(
     from parivox.runtime.workers import (  # noqa: PLC0415 - multiprocessing takes time to load
         check_not_imported_by_worker,
         may_start_processes,
-        processor_count,
     )
 
     n_processes = processor_count() if number is None else number

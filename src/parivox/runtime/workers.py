@@ -11,7 +11,6 @@ process, the task is done again without this item.
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import signal
 import tempfile
@@ -23,7 +22,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from parivox.errors import ConfigError, DataError, ParivoxError
-from parivox.runtime.cgroup import processor_quota
 from parivox.runtime.disk import ScratchFolder
 from parivox.runtime.memory import keep_memory
 
@@ -77,14 +75,6 @@ def check_not_imported_by_worker() -> None:
 def may_start_processes() -> bool:
     """Return whether this process may have any: not so one of a pool of multiprocessing."""
     return not current_process().daemon
-
-
-def processor_count() -> int:
-    """Return the number of processors that this process may use."""
-    number = os.cpu_count() or 1
-    if hasattr(os, "sched_getaffinity"):
-        number = len(os.sched_getaffinity(0))
-    return max(math.floor(min(processor_quota(), number)), 1)
 
 
 class Runner(Protocol):
