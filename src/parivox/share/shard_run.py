@@ -25,7 +25,6 @@ from parivox.runtime.cluster import Cluster, check_address
 from parivox.runtime.disk import explain_write_errors, lock_folder
 from parivox.runtime.progress import reports_progress, stage
 from parivox.runtime.workers import CurrentProcess, Processes, TaskOutput
-from parivox.share.shard_merging import find_thresholds
 from parivox.share.shard_plan import (
     encoded_speakers,
     gather_trials,
@@ -249,6 +248,10 @@ def run(
     with runner.open(partial(shard_runner, plan.folder)) as run_shards:
         _run_all(plan, run_shards, "counting scores")
         if plan.speaker_count_inputs() is None:
+            from parivox.share.shard_merging import (  # noqa: PLC0415 - loads what audits need
+                find_thresholds,
+            )
+
             with stage("finding thresholds"):
                 find_thresholds(folder)
         _run_all(plan, run_shards, "counting by speaker")
