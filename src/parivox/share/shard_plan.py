@@ -66,8 +66,6 @@ if TYPE_CHECKING:
     from parivox.sources import ScoreSource
 
 PLAN_VERSION = "2"
-_ONE_FILE_PLAN_VERSION = "1"
-"""Of plans whose shards each have rows of one file, which 0.2.0 made and 0.x goes on with."""
 PLAN_FILE, THRESHOLDS_FILE = "plan.json", "thresholds.json"
 N_SCORE_BINS = 1 << 16
 """Bins that the scores of long lists are counted in, at least a tenth of it."""
@@ -386,7 +384,7 @@ def read_plan(folder: str | os.PathLike[str]) -> Plan:
         hint = "create a plan with parivox shards plan"
         raise DataError(msg, hint)
     document = read_json(path)
-    is_readable = document.get("parivox_shards") in {PLAN_VERSION, _ONE_FILE_PLAN_VERSION}
+    is_readable = document.get("parivox_shards") == PLAN_VERSION
     if not is_readable or document.get("parivox") != __version__:
         msg = f"{path}: was made by Parivox {document.get('parivox')}, but this is {__version__}"
         hint = "run all shards with the same version, or plan again"
@@ -416,9 +414,6 @@ def _plan_from_document(home: Path, document: Mapping[str, Any]) -> Plan:
     }
     paths = [*sha256_by_path]
     called_by_path = dict(zip(paths, distinct_names(paths), strict=True))
-    shards = document["shards"]
-    if document["parivox_shards"] == _ONE_FILE_PLAN_VERSION:
-        shards = [[rows_of_file] for rows_of_file in shards]
     return Plan(
         folder=home,
         id=document["id"],
@@ -429,7 +424,7 @@ def _plan_from_document(home: Path, document: Mapping[str, Any]) -> Plan:
                 FileRows(path, first_row, end_row, called_by_path[path], sha256_by_path[path])
                 for path, first_row, end_row in shard
             )
-            for shard in shards
+            for shard in document["shards"]
         ),
         step=document["step"],
         options=document["options"],
