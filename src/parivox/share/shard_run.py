@@ -11,7 +11,9 @@ import numpy as np
 
 from parivox.auditing import count_by_speaker, count_trials
 from parivox.core.counts import NONTARGET
+from parivox.core.key_sums import count_distinct
 from parivox.data.score_bins import parse_bins
+from parivox.data.trial_checks import sorted_numbers
 from parivox.data.trial_set import TrialSet
 from parivox.data.units import (
     MAX_SEPARATE_SPEAKERS,
@@ -172,7 +174,8 @@ def _n_pairs(speaker_counts: SpeakerCounts) -> int:
     rows = np.flatnonzero(columns["trial_class"] == NONTARGET)
     enrol, test = (columns[side][rows].astype(np.int64) for side in ("enrol_unit", "test_unit"))
     pairs = np.minimum(enrol, test) << 32 | np.maximum(enrol, test)
-    return int(np.unique(pairs).size)
+    distinct_pairs, _ = count_distinct(pairs, sorted_numbers)
+    return distinct_pairs.size
 
 
 @contextmanager
