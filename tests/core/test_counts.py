@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -30,6 +32,17 @@ def test_det_points(vector, counted):
     ]
     assert points == [[float(t), fp, fn] for t, fp, fn in expected["points_thr_FP_FN"]]
     assert (int(curve.n_target), int(curve.n_nontarget)) == (8, 12)
+
+
+def test_a_curve_is_computed_again_instead_of_being_pickled():
+    counts = Counts.from_scores(np.arange(1000.0), np.arange(1000) % 3 == 0)
+    without_curve = len(pickle.dumps(counts))
+    curve = counts.curve
+    copied_counts = pickle.loads(pickle.dumps(counts))
+    assert len(pickle.dumps(counts)) < 1.1 * without_curve
+    assert counts.curve is curve
+    for name in ("thresholds", "fp", "fn", "n_target", "n_nontarget"):
+        np.testing.assert_array_equal(getattr(copied_counts.curve, name), getattr(curve, name))
 
 
 @pytest.mark.parametrize("spread", [1.0, 1e-3, 1e300, 0.0])

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -453,6 +453,10 @@ class Counts:
         return Curve(
             thresholds, fp, fn, self.n_target, self.n_nontarget, spoof_accepts, self.n_spoof
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the curve: it is three quarters of the numbers, and soon computed again."""
+        return {name: content for name, content in vars(self).items() if name != "curve"}
 
     def forget_curve(self) -> None:
         """Give back the memory of the curve, which is computed again on access."""

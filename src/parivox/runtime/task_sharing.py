@@ -157,7 +157,11 @@ class _Outcome:
 
 
 class _CallQueue:
-    """Tasks that nobody has begun; each is taken once, by whichever process comes first."""
+    """Tasks that nobody has begun; each is taken once, by whichever process comes first.
+
+    Workers take the first one, this process the last one: it has the arguments already, and the
+    last tasks are often the longest, as users name combinations of attributes last.
+    """
 
     def __init__(self, calls: Sequence[_Call]) -> None:
         self.remaining = deque(calls)
@@ -170,6 +174,12 @@ class _CallQueue:
             return self.remaining.popleft()  # which no other thread interrupts
         except IndexError:
             raise StopIteration from None
+
+    def from_last(self) -> Iterator[_Call]:
+        """Yield the last of the tasks that nobody has begun, until there are none."""
+        with contextlib.suppress(IndexError):
+            while True:
+                yield self.remaining.pop()
 
 
 class BegunTasks(Generic[Output]):
@@ -196,7 +206,7 @@ class BegunTasks(Generic[Output]):
     def outputs(self) -> Iterator[Output]:
         """Do what nobody has begun, and yield the output of each task in order."""
         if self.workers is not None:
-            for call in self.queue:
+            for call in self.queue.from_last():
                 try:
                     self.outcomes[call.index] = _Outcome(call.index, call.function(*call.arguments))
                 except Exception:  # noqa: BLE001 - raised below, unless an earlier task fails, too
