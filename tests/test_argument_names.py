@@ -65,6 +65,7 @@ def test_the_library_names_arguments_and_the_command_line_options(tmp_path, caps
     [
         ({"limits": "fnr"}, "limits: 'fnr' is not RATE=MAX"),
         ({"gates": "speaker=3"}, "gates='speaker=3' is not NAME=NUMBER"),
+        ({"gates": "speakers=\u0663"}, "gates='speakers=\u0663' is not NAME=NUMBER"),
         ({"operating_points": "fpr=0.01", "compare": True, "intervals": False}, "compare=True"),
         ({"replicates": 1}, "replicates is 1"),
         ({"nosuch": 1}, "nosuch= is not an option"),

@@ -164,12 +164,11 @@ def parse_minimums(texts: Sequence[str]) -> SampleSizeMinimums:
     for text in texts:
         name, equals, number = (word.strip() for word in text.partition("="))
         names = list(SampleSizeMinimums.__dataclass_fields__)
-        if not equals or name not in names or not number.isdecimal():
-            msg = (
-                f"--gate {text!r} is not NAME=NUMBER with one of the names {', '.join(names)}, for "
-                "example speakers=10"
-            )
-            raise ConfigError(msg)
+        is_number = number.isascii() and number.isdecimal()
+        if not equals or name not in names or not is_number:
+            msg = f"--gate {text!r} is not NAME=NUMBER with one of the names {', '.join(names)}"
+            hint = "give for example speakers=10"
+            raise ConfigError(msg, hint)
         if name in minimums:
             msg = f"--gate {name} is given twice"
             hint = "give it once"

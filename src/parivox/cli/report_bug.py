@@ -23,6 +23,7 @@ examples:
   parivox report-bug >> report.txt
 """
 _NAME, _EXTRA = re.compile(r"[\w.-]+"), re.compile(r"""extra == ['"]([\w-]+)['"]""")
+_OLDER_PYTHON = re.compile(r"""python_version < ['"](\d+)\.(\d+)['"]""")
 
 
 def add_to(commands: Any, words: str) -> None:
@@ -63,7 +64,11 @@ def _packages_by_extra() -> dict[str, list[str]]:
         required = []
     for requirement in required:
         name, extra = _NAME.findall(requirement)[0], "".join(_EXTRA.findall(requirement))
-        if extra != "dev" and name != "parivox" and "python_version" not in requirement:
+        is_for_this_python = all(
+            sys.version_info < (int(major), int(minor))
+            for major, minor in _OLDER_PYTHON.findall(requirement)
+        )
+        if extra != "dev" and name != "parivox" and is_for_this_python:
             packages_by_extra.setdefault(extra, []).append(name)
     return packages_by_extra
 
