@@ -163,6 +163,7 @@ def test_17_a_cost_by_name_says_what_makes_one(trials):
     assert pv.min_cdet(trials.score, trials.label, cost=cost).value <= 1
 
 
+@pytest.mark.slow
 def test_18_speakers_are_a_mapping(trials, people, audit):
     mapping = {row.speaker: {"gender": row.gender} for row in people.itertuples()}
     again = pv.audit(trials, mapping, by="gender", operating_points="fpr=0.1")

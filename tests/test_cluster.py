@@ -162,6 +162,7 @@ def test_a_cluster_without_what_is_needed_is_said_after_a_while():
         Cluster("head:1")._free_slots(Ray(), now - 100)
 
 
+@pytest.mark.slow
 def test_a_file_of_a_node_that_is_not_seen_here_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("parivox.runtime.cluster.MAX_WAIT_S", 0.2)
     with pytest.raises(

@@ -26,6 +26,7 @@ def study_module(monkeypatch):
     return lambda name: importlib.import_module(f"benchmarks.coverage.{name}")
 
 
+@pytest.mark.slow
 def test_the_pages_hold_the_figures_that_are_kept(study_module):
     page, records = study_module("page"), study_module("records")
     assert [*page.TEMPLATES] == ["coverage.md", "why-believe-it.md"]
@@ -34,6 +35,7 @@ def test_the_pages_hold_the_figures_that_are_kept(study_module):
         assert text == page.render(template, records.read())
 
 
+@pytest.mark.slow
 def test_every_figure_of_the_pages_has_rows(study_module):
     page, records = study_module("page"), study_module("records")
     for template in page.TEMPLATES.values():
@@ -122,6 +124,7 @@ def test_an_interval_is_counted_on_the_side_on_which_it_misses(study_module):
     assert row["coverage_error"] > 0
 
 
+@pytest.mark.slow
 def test_large_groups_with_few_trials_a_pair_do_not_hide_how_small_groups_vary(study_module):
     simulate, rng = study_module("simulate"), np.random.default_rng(3)
     design = simulate.nontarget_design([8] * 6 + [60] * 2, [280] * 6 + [59] * 2)
@@ -141,6 +144,7 @@ def test_large_groups_with_few_trials_a_pair_do_not_hide_how_small_groups_vary(s
     assert 0.92 * true < spread < 1.05 * true
 
 
+@pytest.mark.slow
 def test_p_values_of_all_measures_are_told_by_kind_of_error(study_module, capsys):
     assert study_module("__main__").main(["measures", "--quick", "--cells", "4 x 5/0.018"]) == 0
     out = capsys.readouterr().out
@@ -150,6 +154,7 @@ def test_p_values_of_all_measures_are_told_by_kind_of_error(study_module, capsys
     assert "kind both, measure GARBE" in out
 
 
+@pytest.mark.slow
 def test_every_cell_of_every_study_runs_in_minutes(study_module, capsys):
     main = study_module("__main__")
     assert main.main([]) == 0
@@ -181,6 +186,7 @@ def test_lists_of_all_cells_add_up(study_module):
     assert share["said_error"] == pytest.approx(np.sqrt(0.04 * 0.96 / 150), rel=1e-4)
 
 
+@pytest.mark.slow
 def test_a_quick_run_keeps_nothing(study_module, capsys):
     records = study_module("records")
     before = {file: file.read_bytes() for file in records.RESULTS.iterdir()}
@@ -192,6 +198,7 @@ def test_a_quick_run_keeps_nothing(study_module, capsys):
     assert {file: file.read_bytes() for file in records.RESULTS.iterdir()} == before
 
 
+@pytest.mark.slow
 def test_a_corpus_that_is_missing_is_named_with_what_makes_it(
     study_module, monkeypatch, tmp_path, capsys
 ):
@@ -237,6 +244,7 @@ def test_rows_of_peers_are_the_trials_of_pairs_of_speakers(study_module):
     assert error.tolist() == [0, 0, 1, 1, 0, 1]
 
 
+@pytest.mark.slow
 def test_rivals_are_compared_with_what_an_audit_reports(study_module):
     rivals, rng, n = study_module("rivals"), np.random.default_rng(3), 60
     is_target = np.arange(n * 40) % 2 == 0
@@ -314,6 +322,7 @@ def test_rows_come_back_from_a_file_as_they_were(study_module, tmp_path):
     assert columns_kept == [*rows, {"cell": "e"}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shift", [0.0, 2.0])
 def test_the_study_of_findings_reads_words_that_reports_say(study_module, shift):
     rng, n = np.random.default_rng(3), 40

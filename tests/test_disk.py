@@ -46,6 +46,7 @@ def hidden(folder):
     return [path for path in folder.rglob("*") if path.name.startswith(HIDDEN_PREFIX)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("signal", ["SIGKILL", "SIGTERM"])
 def test_a_folder_is_the_old_or_the_new_one_wherever_its_writer_ends(tmp_path, ended, signal):
     folder_of(tmp_path / "new", NEW)
@@ -63,6 +64,7 @@ def test_a_folder_is_the_old_or_the_new_one_wherever_its_writer_ends(tmp_path, e
         assert hidden(out) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("signal", ["SIGKILL", "SIGTERM"])
 def test_a_new_folder_is_there_whole_or_not_at_all(tmp_path, ended, signal):
     outs = ended(None, folder_of(tmp_path / "new", NEW), [], signal)
@@ -76,6 +78,7 @@ def test_a_new_folder_is_there_whole_or_not_at_all(tmp_path, ended, signal):
     assert hidden(outs[0].parent) == []
 
 
+@pytest.mark.slow
 def test_processes_that_write_the_same_folder_at_once_all_succeed(tmp_path):
     """Neither the folders of others, which come and go, nor an empty one stops a writer."""
     out = folder_of(tmp_path / "out", {"audit.json": '{"parivox_audit": 0}'})
@@ -222,6 +225,7 @@ def gated(program, folder, option, path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--junit", "--markdown"])
 def test_a_gate_does_not_read_a_device(program, tmp_path, option):
     completed = gated(program, tmp_path, option, "/dev/zero")
@@ -229,6 +233,7 @@ def test_a_gate_does_not_read_a_device(program, tmp_path, option):
     assert "/dev/zero: is not a regular file" in completed.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="no /dev/stdout")
 @pytest.mark.parametrize("option", ["--junit", "--markdown"])
 def test_a_gate_does_not_write_to_a_pipe_that_has_no_path(program, tmp_path, option):

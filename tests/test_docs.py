@@ -305,6 +305,7 @@ SOURCES = sorted(
 )
 
 
+@pytest.mark.slow
 def test_code_cites_sections_that_exist():
     cited = {
         (file.relative_to(DOCS.parent).as_posix(), page, anchor)
@@ -323,6 +324,7 @@ def test_code_cites_sections_that_exist():
     assert dead == []
 
 
+@pytest.mark.slow
 def test_no_source_is_cited_that_a_reader_cannot_open():
     unseen = re.compile(r"\b(?:M[E]THODS|R[E]PRODUCTION)\b")
     files = [*SOURCES, *PAGES]

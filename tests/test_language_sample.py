@@ -1,5 +1,6 @@
 """The sample by which the language is judged: what is a sentence, and one draw for one seed."""
 
+import pytest
 from benchmarks import language_sample
 from benchmarks.language_sample import (
     sentences,
@@ -61,6 +62,7 @@ def test_sentences_of_a_template_count_once():
     assert len(list(sentences_of_report(page))) == 1
 
 
+@pytest.mark.slow
 def test_a_seed_draws_the_same_sample(monkeypatch):
     words = [
         f"Sentence number {chr(97 + i // 26)}{chr(97 + i % 26)} of the terminal stands here."

@@ -1,6 +1,9 @@
 """Imports go round in no circle, not even those that only annotations need."""
 
+import pytest
 
+
+@pytest.mark.slow
 def test_no_import_circle(optional):
     grimp = optional("grimp")
     graph = grimp.build_graph("parivox", exclude_type_checking_imports=False, cache_dir=None)

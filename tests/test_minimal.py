@@ -81,6 +81,7 @@ def test_an_audit_without_what_windows_lacks(files):
     assert not list(files.rglob(".parivox-*"))
 
 
+@pytest.mark.slow
 def test_an_audit_from_python(files):
     import parivox as pv
 

@@ -224,6 +224,7 @@ def has_many_loops(node):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", ROOMS)
 def test_names_are_nouns_of_the_field(room):
     fillers, empty_nouns = name_shares(source_files(room))
@@ -231,6 +232,7 @@ def test_names_are_nouns_of_the_field(room):
     assert empty_nouns <= MAX_EMPTY_NOUNS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", FOLDERS_BESIDE_PACKAGE)
 def test_names_beside_the_package_are_no_fillers(folder):
     fillers, _ = name_shares(sorted((REPOSITORY / folder).rglob("*.py")))
@@ -259,6 +261,7 @@ def test_truth_values_are_not_added_or_multiplied():
     )
 
 
+@pytest.mark.slow
 def test_comprehensions_have_at_most_two_loops():
     assert places(has_many_loops) == []
 
@@ -293,6 +296,7 @@ def test_no_class_or_module_is_named_by_a_filler():
     assert fillers == []
 
 
+@pytest.mark.slow
 def test_only_releases_have_gates():
     wrong = [
         (room, name)
@@ -341,6 +345,7 @@ def public_names():
     return modules | {*parivox.__all__} | {*MEASURES} | {*COMMANDS} | NAMES_OF_OTHERS
 
 
+@pytest.mark.slow
 def test_comments_refer_to_names_that_exist():
     known_names = public_names()
     all_identifiers = set().union(*map(identifiers, source_files()))

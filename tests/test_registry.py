@@ -142,6 +142,7 @@ def test_its_value_is_that_of_the_function(audit):
     assert (squared["errors"], squared["trials"]) == (fnr["errors"], fnr["trials"])
 
 
+@pytest.mark.slow
 def test_the_summary_names_it(audit, capsys):
     print_summary(audit, details=True)
     assert "root of the range" in " ".join(capsys.readouterr().out.split())

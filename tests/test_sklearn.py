@@ -104,6 +104,7 @@ def test_a_calibration_transforms_scores(trials):
         calibration.transform(scores, ["f"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", [1, -1])
 def test_thresholds_predict_decisions(sign, trials):
     trials = {**trials, "score": sign * trials["score"]}

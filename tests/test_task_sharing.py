@@ -74,6 +74,7 @@ def refuse_to_load():
     raise DataError(msg)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_loaded_ends_no_run_that_does_not_need_it():
     with workers_shared(2, [refuse_to_load]):
         assert shared_outputs(refuse_odd, [(0,), (2,)], **WORK) == [0, 2]
@@ -103,6 +104,7 @@ def shared_sum(number):
         return sum(shared_outputs(refuse_odd, [(0,), (number,)], **WORK))
 
 
+@pytest.mark.slow
 def test_a_process_that_may_start_none_does_the_tasks():
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         assert pool.map(shared_sum, [2]) == [2]
@@ -112,6 +114,7 @@ def call(function):
     return function()
 
 
+@pytest.mark.slow
 def test_what_no_worker_can_be_given_is_done_here():
     with workers_shared(2):
         tasks = [(lambda n=n: n,) for n in range(4)]
@@ -130,6 +133,7 @@ def test_little_work_and_work_within_tasks_stays_here():
         assert [n for n, _ in begun.outputs()] == [0, 1, 2]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:number")
 @pytest.mark.parametrize(("available", "is_shared"), [(math.inf, True), (0, False)])
 def test_workers_have_room_or_nobody_knows_how_much_there_is(available, is_shared, monkeypatch):

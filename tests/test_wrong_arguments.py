@@ -212,6 +212,7 @@ def test_every_public_function_is_tried():
     assert public - {*ARITHMETIC, *PRODUCTS} == NOT_TRIED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ARITHMETIC)
 def test_wrong_arrays_numbers_and_words_are_refused_in_a_sentence(name, files):
     for argument in arguments(name):

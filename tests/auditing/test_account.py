@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from tests.sentences import item_in_words, note_in_words
 
 import parivox as pv
@@ -26,6 +27,7 @@ def test_recordings_of_both_sides_are_counted_once(trials, speakers):
     assert not any("recordings" in words for words in data_notes(audit, NAME))
 
 
+@pytest.mark.slow
 def test_recordings_of_what_is_left_out_are_not_counted(trials, speakers):
     """A trial without score, and one that contradicts its speakers."""
     ends = [f"{speakers['id'][0]}/{name}.wav" for name in ("no", "score", "wrong", "label")]
@@ -57,6 +59,7 @@ def test_models_are_counted_apart(trials, speakers):
     assert recordings_text(audit, NAME) == told
 
 
+@pytest.mark.slow
 def test_lists_too_large_for_memory_tell_too(trials, speakers, beyond_memory):
     in_memory = pv.audit({"S": trials}, speakers=speakers, **OPTIONS)
     beyond_memory()
@@ -73,6 +76,7 @@ def without_trials(audit):
     return {row["grouping"]: (row["count"], note_in_words(row)) for row in rows}
 
 
+@pytest.mark.slow
 def test_groups_that_no_trial_has_anyone_of_are_counted_and_named(trials, speakers):
     """Speakers without trials whose group has some are ordinary."""
     absent = {

@@ -142,6 +142,7 @@ def sfar_verdict(audit, group="f"):
     return row
 
 
+@pytest.mark.slow
 def test_a_verdict_stays_and_says_if_it_may_not_hold_for_other_attacks():
     few = audited(*spoof_list({"f": [0.6] * 3, "m": [0.2] * 3}, 10), operating_points="threshold=1")
     row = sfar_verdict(few)
@@ -169,6 +170,7 @@ def test_a_verdict_stays_and_says_if_it_may_not_hold_for_other_attacks():
     assert sfar_verdict(unlike)["reason"] == "attack_dependent"
 
 
+@pytest.mark.slow
 def test_a_difference_says_what_becomes_of_it_if_groups_faced_the_same_attacks():
     trials, people = spoof_list({"f": [0.8, 0.2], "m": [0.8, 0.2]}, 10)
     # women face the strong attack twice as often, men the weak one
@@ -223,6 +225,7 @@ def test_a_difference_says_what_becomes_of_it_if_groups_faced_the_same_attacks()
         assert adjusted[0] == adjusted[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reference", ["others", "pooled", "geomean", "m"])
 def test_groups_without_a_common_attack_have_no_verdict_by_any_reference(reference):
     trials, people = spoof_list({"f": [0.8, 0.2], "m": [0.8, 0.2]}, 10)
@@ -236,6 +239,7 @@ def test_groups_without_a_common_attack_have_no_verdict_by_any_reference(referen
     assert (row["verdict"], row["reason"]) == ("inconclusive", "no_common_attack")
 
 
+@pytest.mark.slow
 def test_a_group_without_spoof_trials_leaves_the_test_of_all_groups():
     trials, people = spoof_list({"f": [0.9] * 4, "m": [0.2] * 4, "x": [0.2] * 4}, 10)
     trials = [t for t in trials if t["label"] != "spoof" or not t["enrol"].startswith("x")]
@@ -256,6 +260,7 @@ def test_sentences_name_the_attacks_that_matter(audit):
     assert [row[0].text for row in sheet.rows] == ["A07", "A08", "A17", "all attacks"]
 
 
+@pytest.mark.slow
 def test_data_warnings_on_spoof_trials(audit):
     warnings = {row["item"]: row for row in audit.data.rows()}
     assert warnings["attacks_of_unequal_shares"]["count"] == 3
@@ -279,6 +284,7 @@ def test_data_warnings_on_spoof_trials(audit):
     assert items["claimed_speakers_without_target_trials"]["count"] == 1
 
 
+@pytest.mark.slow
 def test_without_any_attack_there_is_no_table():
     trials = [{**trial, "attack": None} for trial in LIST["trials"]]
     audit = audited(trials)
@@ -287,6 +293,7 @@ def test_without_any_attack_there_is_no_table():
     assert "46 spoof, attack unknown" in overview.overview(audit).size[0]
 
 
+@pytest.mark.slow
 def test_trials_without_attack_are_an_unknown_attack():
     trials = [dict(trial) for trial in LIST["trials"]]
     unknown = [trial for trial in trials if trial["attack"] == "A17"]
@@ -297,6 +304,7 @@ def test_trials_without_attack_are_an_unknown_attack():
     assert rows["f", ""]["standardised"] == pytest.approx((0 + 4 / 9) / 2)
 
 
+@pytest.mark.slow
 def test_spoof_trials_that_imitate_a_speaker_without_a_group_count_for_the_claimed_one():
     (claim,) = (
         trial
@@ -310,6 +318,7 @@ def test_spoof_trials_that_imitate_a_speaker_without_a_group_count_for_the_claim
     assert speakers["f"] == sum(group == "f" for group in groups.values())
 
 
+@pytest.mark.slow
 def test_an_unknown_attack_on_speakers_without_a_group_has_a_row():
     audit = audited(
         [
@@ -323,6 +332,7 @@ def test_an_unknown_attack_on_speakers_without_a_group_has_a_row():
     assert [row[0].text for row in sheet.rows][-2:] == ["unknown attack", "all attacks"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("reference", "head"),
     [("f", "m to f"), ("m", "f to m"), ("pooled", "f to all groups pooled"), ("others", "f to m")],
@@ -344,6 +354,7 @@ def test_ratios_of_two_groups_are_to_the_reference(reference, head):
         assert own["ratio"] is own["standardised_ratio"] is own["low"] is None
 
 
+@pytest.mark.slow
 def test_the_long_table_has_a_group_called_all_beside_all_trials():
     names = ["all", "b", "c", "d", "e"]
     people = {**PEOPLE, "group": [names[i % 5] for i in range(len(PEOPLE["id"]))]}
@@ -353,6 +364,7 @@ def test_the_long_table_has_a_group_called_all_beside_all_trials():
     assert sorted(groups) == ["all", *names]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=8)
 @given(seed=st.integers(0, 2**16))
 def test_attacks_add_up_to_the_rates_of_groups(seed):
@@ -373,6 +385,7 @@ def test_attacks_add_up_to_the_rates_of_groups(seed):
         assert rows[row["group"], ""]["value"] == row["value"]
 
 
+@pytest.mark.slow
 def test_an_audit_with_attacks_is_saved_and_loaded(audit, tmp_path, follows_schema):
     audit.save(tmp_path / "audit")
     follows_schema(audit.to_dict())
@@ -381,6 +394,7 @@ def test_an_audit_with_attacks_is_saved_and_loaded(audit, tmp_path, follows_sche
     assert "other_version" not in loaded.record
 
 
+@pytest.mark.slow
 def test_a_limit_of_one_attack_has_the_interval_of_its_spoof_trials_alone(follows_schema):
     points = {"operating_points": ("threshold=1",)}
     attacks = sorted({trial["attack"] for trial in LIST["trials"]} - {None, ""})
@@ -402,6 +416,7 @@ def test_a_limit_of_one_attack_has_the_interval_of_its_spoof_trials_alone(follow
     assert f"Limit of 15 % on SFAR of {attacks[0]} at threshold=1" in words
 
 
+@pytest.mark.slow
 def test_a_limit_of_a_name_that_is_a_group_and_an_attack_is_refused():
     trials = [dict(trial) for trial in LIST["trials"]]
     for trial in trials:
@@ -418,6 +433,7 @@ def test_a_limit_of_a_name_that_is_a_group_and_an_attack_is_refused():
     }
 
 
+@pytest.mark.slow
 def test_limits_of_attacks_without_a_threshold_say_why():
     (attack, *_) = sorted({trial["attack"] for trial in LIST["trials"]} - {None, ""})
     audit = audited(operating_points=("fpr=0.00001",), limits=(f"sfar:{attack}=5%",))

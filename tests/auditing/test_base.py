@@ -175,6 +175,7 @@ def test_lists_of_one_class_have_a_default_point(trials, speakers, label, text):
     assert point["threshold"] is not None
 
 
+@pytest.mark.slow
 def test_infinite_scores_are_always_accepted_or_rejected():
     audit = pv.audit(
         {
@@ -221,6 +222,7 @@ def test_a_metric_at_the_operating_points(small, trials, speakers):
         assert mine.equals(hter)
 
 
+@pytest.mark.slow
 def test_a_metric_of_the_whole_curve(trials, speakers):
     audit = pv.audit(
         trials,
@@ -241,6 +243,7 @@ def test_a_metric_of_the_whole_curve(trials, speakers):
     assert len(audit.meta.subset(metric="worst", measure="max_min", gated=False)) == 1
 
 
+@pytest.mark.slow
 def test_a_metric_sees_integer_counts_with_a_group_axis(trials, speakers):
     seen = []
 
@@ -272,6 +275,7 @@ def entry(name, function):
     return types.SimpleNamespace(name=name, load=load, value="mine:metric")
 
 
+@pytest.mark.slow
 def test_a_metric_by_entry_point(monkeypatch, tmp_path, trials, speakers):
     (tmp_path / "mine_1.py").write_text("def twice(counts):\n    return counts.fnr * 2\n")
     told = tmp_path / "mine-1.0.dist-info"
@@ -328,6 +332,7 @@ def test_a_metric_takes_no_built_in_name(trials, speakers, name):
         pv.audit(trials, speakers=speakers, by="gender", metrics={name: lambda c: c.fpr})
 
 
+@pytest.mark.slow
 def test_undefined_values_of_a_metric_are_missing(trials, speakers):
     audit = pv.audit(
         trials,

@@ -115,6 +115,7 @@ def long(simulate, monkeypatch):
     return exact, audited
 
 
+@pytest.mark.slow
 def test_where_a_tally_would_be_too_long_curves_are_drawn_from_blocks(long):
     exact, audited = long
     audit = audited(7000, 20)
@@ -130,6 +131,7 @@ def test_where_a_tally_would_be_too_long_curves_are_drawn_from_blocks(long):
     assert set(reported.values()) == {(False, "no_interval")}
 
 
+@pytest.mark.slow
 def test_where_that_of_blocks_would_be_too_long_too_nothing_is_resampled(long):
     audit = long[1](100, 1000)
     for row in audit.groups:
@@ -197,6 +199,7 @@ def test_points_of_the_curves_are_exact(both, simulate):
         assert row["fpr"] == sum(s >= row["threshold"] for s in other) / len(other)
 
 
+@pytest.mark.slow
 def test_contradictions_set_aside_are_repeated_in_bins_too(trials, speakers, monkeypatch):
     rows = list(zip(*trials.values(), strict=True))
     rows.append((*rows[0][:2], rows[0][2] + 1, rows[0][3]))
@@ -214,6 +217,7 @@ def test_contradictions_set_aside_are_repeated_in_bins_too(trials, speakers, mon
     assert row["count"] == 2
 
 
+@pytest.mark.slow
 def test_decisions_may_be_unknown_in_some_parts_only(simulate, monkeypatch):
     trials, people = simulate(nontarget=8000, decimals=9)
     trials = {name: list(column) for name, column in trials.items()}
@@ -236,6 +240,7 @@ def test_decisions_may_be_unknown_in_some_parts_only(simulate, monkeypatch):
         assert one == other
 
 
+@pytest.mark.slow
 def test_rows_that_are_placed_in_chunks_change_nothing(simulate, monkeypatch):
     trials, people = simulate(nontarget=2000)
     options = {"speakers": people, "by": "gender", "allocate": ["both", "either"], "replicates": 50}

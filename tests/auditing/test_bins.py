@@ -187,6 +187,7 @@ def test_bands_follow_the_method_that_is_asked_for(trials, speakers):
         assert (n == 2) == (interval == "bootstrap")  # which tells of the audited points only
 
 
+@pytest.mark.slow
 def test_the_pooled_band_of_a_grouping_without_everybody_is_its_own(trials, speakers):
     nation = ["" if one == "USA" else one for one in speakers["nation"]]
     audit = pv.audit(trials, speakers={**speakers, "nation": nation}, by="nation", replicates=50)
@@ -204,6 +205,7 @@ def test_without_intervals_there_are_bins_and_no_bands(trials, speakers):
     assert len(audit.bands) == 0
 
 
+@pytest.mark.slow
 def test_decisions_without_scores_have_neither(trials, speakers):
     rows = {name: cells for name, cells in trials.items() if name != "score"}
     rows["decision"] = ["accept" if score >= 1 else "reject" for score in trials["score"]]
@@ -218,6 +220,7 @@ def test_levels_are_left_out(told):
     check_bins(told)
 
 
+@pytest.mark.slow
 def test_trials_beyond_memory_have_exact_bins_and_bands(simulate, monkeypatch):
     trials, people = simulate(nontarget=3000, decimals=9)
     monkeypatch.setattr("parivox.data.trial_shards.IN_MEMORY_TRIALS", 900)
@@ -239,6 +242,7 @@ def test_counts_have_the_bins_of_their_trials_and_no_bands(trials, speakers, tmp
     assert len(counted.bands) == 0
 
 
+@pytest.mark.slow
 def test_counts_at_given_thresholds_have_those_bins(trials, speakers, tmp_path):
     path = tmp_path / "c.counts"
     pv.count({"S": trials}, speakers=speakers, by="gender", thresholds=[0.5, 2.0]).save(path)
@@ -247,6 +251,7 @@ def test_counts_at_given_thresholds_have_those_bins(trials, speakers, tmp_path):
     assert set(audit.bins.to_dict()["threshold"]) == {-math.inf, 0.5, 2.0}
 
 
+@pytest.mark.slow
 def test_groups_that_are_withheld_stay_out(trials, speakers, tmp_path):
     path = tmp_path / "c.counts"
     pv.count({"S": trials}, speakers=speakers, by="gender+nation", withhold=5).save(path)
@@ -358,6 +363,7 @@ def test_thresholds_step_through_the_rates_and_hold_the_audited_ones():
         assert {0, 1} <= set(errors.tolist())
 
 
+@pytest.mark.slow
 def test_more_trials_make_no_more_thresholds():
     sizes = []
     for n in (100_000, 1_000_000):

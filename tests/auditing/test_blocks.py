@@ -1,12 +1,14 @@
 """Blocks of very many speakers: of one group each, in proportion to its speakers."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parivox.data.units import MIN_BLOCKS_PER_GROUP, N_SPEAKER_BLOCKS, speaker_blocks
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(1, 4000), min_size=1, max_size=8))
 def test_blocks_are_of_one_group_and_in_proportion(sizes):

@@ -85,6 +85,7 @@ def test_both_systems_accept_a_trial():
     )
 
 
+@pytest.mark.slow
 def test_target_trials_that_each_stage_rejects_are_counted_by_group(follows_schema):
     audit = audited()
     follows_schema(audit.to_dict())
@@ -100,6 +101,7 @@ def test_target_trials_that_each_stage_rejects_are_counted_by_group(follows_sche
         assert counts["f", item] + counts["m", item] == counts["all", item]
 
 
+@pytest.mark.slow
 def test_the_second_stage_rejects_at_the_first_point_with_a_threshold():
     def counts(*points):
         rows = audited(operating_points=points).data.subset(source="countermeasure").rows()
@@ -162,6 +164,7 @@ def test_a_tandem_cost_without_a_value_says_why(change, reason):
         assert row["note"] == reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["bpcer=0.125", "apcer=0.25", "eer", "threshold=0.5", "0.5"])
 def test_thresholds_of_a_countermeasure_are_set_on_all_recordings(rule):
     (threshold,) = audited(cm_threshold=rule).record["countermeasure_thresholds"].values()
@@ -186,6 +189,7 @@ def test_a_countermeasure_does_not_join_decisions():
     assert refused.value.hint
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["-0.5", "bpcer=0.125"])
 def test_the_command_of_the_report_repeats_the_cascade(rule, tmp_path, monkeypatch):
     audit = audited(cm_threshold=rule)
@@ -221,6 +225,7 @@ def test_trials_without_a_score_of_the_countermeasure_are_not_scored():
     assert caveat.short.endswith("excluded, without a countermeasure score")
 
 
+@pytest.mark.slow
 def test_missing_scores_of_a_countermeasure_are_a_limitation_with_the_rate_they_hide():
     columns = {name: [] for name in ("enrol", "test", "enrol_speaker", "score", "label", "attack")}
     people = {"id": [f"s{i:02}" for i in range(40)], "group": ["f", "m"] * 20}

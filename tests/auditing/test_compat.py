@@ -120,6 +120,7 @@ def test_exact_rows_stay_as_they_are(audit, trials, speakers):
         assert exact.equals(plain.tables()[name].to_polars())
 
 
+@pytest.mark.slow
 def test_it_is_said_what_differs(audit, trials, speakers):
     plain = pv.audit(trials, speakers=speakers, by="gender")
     for given, option, is_said in ((audit, "bt4vt", True), (plain, None, False)):

@@ -82,6 +82,7 @@ def test_counts_with_tallies_give_the_bytes_of_the_audit_in_one_piece(
     assert len(audit.verdicts)
 
 
+@pytest.mark.slow
 def test_a_tally_of_other_trials_is_refused(trials, speakers, tmp_path):
     options = {"speakers": speakers, "by": ["gender"]}
     counts, speaker_counts_files = added_up(parts_of(trials, 2), tmp_path, **options)
@@ -101,6 +102,7 @@ def test_a_tally_of_other_trials_is_refused(trials, speakers, tmp_path):
         pv.audit(speaker_counts_files[0])
 
 
+@pytest.mark.slow
 def test_a_point_that_the_tally_does_not_tell_of_is_refused(trials, speakers, tmp_path):
     counts, speaker_counts_files = added_up(
         [pl.DataFrame(trials)], tmp_path, speakers=speakers, by=["gender"]
@@ -109,6 +111,7 @@ def test_a_point_that_the_tally_does_not_tell_of_is_refused(trials, speakers, tm
         pv.audit([*counts, *speaker_counts_files], operating_points=["threshold=1.23456"])
 
 
+@pytest.mark.slow
 def test_a_tally_does_not_go_with_what_counts_withhold(trials, speakers, tmp_path):
     counts, speaker_counts_files = added_up(
         [pl.DataFrame(trials)], tmp_path, speakers=speakers, by=["gender"]

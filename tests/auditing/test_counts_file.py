@@ -88,6 +88,7 @@ def test_an_audit_of_counts_is_the_audit_of_the_trials(trials, people, tmp_path)
     assert audit.record["resolution"]["exact"] is True
 
 
+@pytest.mark.slow
 def test_asked_for_intervals_counts_tell_the_same_and_why_there_are_none(trials, people, tmp_path):
     (path,) = counted([trials], tmp_path, speakers=people, by=BY, withhold=0)
     compared = ["others", "pooled", "best"]  # without intervals, others are none by default
@@ -103,6 +104,7 @@ def test_asked_for_intervals_counts_tell_the_same_and_why_there_are_none(trials,
     assert not len(asked.verdicts)
 
 
+@pytest.mark.slow
 def test_counts_of_shards_add_up_to_the_audit_of_the_whole_byte_for_byte(trials, people, tmp_path):
     files = counted(shards(trials, 10), tmp_path, speakers=people, by=BY, withhold=0)
     whole, audit = measured({"S": trials}, speakers=people, by=BY), measured(files)
@@ -145,6 +147,7 @@ ROWS = st.tuples(
 )
 
 
+@pytest.mark.slow
 @given(tables=st.lists(st.lists(ROWS, max_size=12), max_size=4))
 def test_rows_add_up_as_a_table_is_grouped_whatever_their_order(tables):
     kinds = CountRows.total([]).columns
@@ -169,6 +172,7 @@ def test_rows_add_up_as_a_table_is_grouped_whatever_their_order(tables):
     assert pl.DataFrame({name: np.array(one) for name, one in observed.items()}).equals(grouped)
 
 
+@pytest.mark.slow
 def test_the_order_of_files_changes_no_byte(trials, people, tmp_path):
     files = counted(shards(trials, 4), tmp_path, speakers=people, by=BY, withhold=0)
     written = []
@@ -259,6 +263,7 @@ def test_decisions_thresholds_failures_seconds_and_levels_are_counted_too(bank, 
     assert several["speakers"].null_count() == several.height
 
 
+@pytest.mark.slow
 def test_decisions_without_scores_are_counted(trials, people, tmp_path):
     decided = {name: trials[name] for name in ("enrol", "test", "label")}
     decided["decision"] = ["accept" if s >= 1 else "reject" for s in trials["score"]]
@@ -291,6 +296,7 @@ def test_edges_are_the_numbers_that_one_writes(value):
     assert Bins("0.0001").has_threshold(float(value))
 
 
+@pytest.mark.slow
 def test_with_a_step_what_is_found_on_the_curve_lies_within_the_stated_bound(simulate, tmp_path):
     trials, people = simulate(decimals=9)
     full_audit = measured(
@@ -322,6 +328,7 @@ def test_with_a_step_what_is_found_on_the_curve_lies_within_the_stated_bound(sim
         assert one.drop("speakers", strict=False).equals(two.drop("speakers", strict=False))
 
 
+@pytest.mark.slow
 def test_at_thresholds_alone_the_curve_is_missing_with_that_reason(trials, people, tmp_path):
     (path,) = counted([trials], tmp_path, speakers=people, by="gender", thresholds=[1.25, 0.5])
     points = ["threshold=0.5", "threshold=1.25"]
@@ -342,6 +349,7 @@ def test_at_thresholds_alone_the_curve_is_missing_with_that_reason(trials, peopl
     assert full_audit.matrix.to_polars().equals(audit.matrix.to_polars())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [{}, {"step": "0.1"}, {"thresholds": ["0.5"]}])
 @pytest.mark.parametrize("every", [1, 3])
 @pytest.mark.parametrize("infinite", [np.inf, -np.inf])
@@ -366,6 +374,7 @@ def test_a_threshold_between_edges_is_refused(trials, people, tmp_path, how):
         pv.audit(path, operating_points="threshold=0.777")
 
 
+@pytest.mark.slow
 def test_long_lists_are_counted_in_partitions_and_need_a_step(
     trials, people, tmp_path, monkeypatch
 ):
@@ -395,6 +404,7 @@ def few(speakers, trials, *, of_m):
     )
 
 
+@pytest.mark.slow
 def test_a_group_of_few_speakers_is_withheld_and_so_is_what_would_tell_it(trials, people, tmp_path):
     some = few(people, trials, of_m=3)
     counts = pv.count(some, speakers=people, by="gender")
@@ -438,6 +448,7 @@ def test_no_single_sum_gives_a_withheld_group_away(simulate):
         assert not together or len(together) >= 6
 
 
+@pytest.mark.slow
 def test_levels_of_few_speakers_are_withheld(simulate, tmp_path):
     trials, people = simulate()
     own = [one.partition("/")[0] for one in trials["enrol"]]
@@ -455,6 +466,7 @@ def test_levels_of_few_speakers_are_withheld(simulate, tmp_path):
     assert len({row["within"] for row in audit.groups}) == 2
 
 
+@pytest.mark.slow
 def test_a_group_that_one_file_withholds_is_missing_in_the_sum(trials, people, tmp_path):
     first, second = shards(trials, 2)
     some = few(people, first, of_m=3)
@@ -514,6 +526,7 @@ def test_joining_rows_by_score_gives_a_group_of_few_back_where_nothing_is_withhe
     assert any("can be matched" in line for line in counts.told_apart())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", [["gender", "nation"], ["gender", "nation", "gender+nation"]])
 @pytest.mark.parametrize("step", [None, "0.001"])
 def test_what_joining_rows_by_score_would_tell_is_refused_and_the_mend_tells_nothing(
@@ -553,6 +566,7 @@ def test_rare_deployed_thresholds_are_no_keys_either(trials, people):
     assert "--step" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_few_thresholds_of_several_groupings_are_shared(rare, tmp_path):
     trials, _, people = rare
     (path,) = counted(
@@ -606,6 +620,7 @@ def test_fewer_speakers_than_asked_for_are_not_counted(trials, people):
 # which files fit
 
 
+@pytest.mark.slow
 def test_files_without_names_are_one_system_named_after_all_of_them(trials, people, tmp_path):
     first, second = shards(trials, 2)
     paths = [tmp_path / "day1.counts", tmp_path / "day2.counts"]
@@ -678,6 +693,7 @@ def test_what_is_in_the_counts_cannot_be_chosen_again(trials, people, tmp_path, 
         pv.audit(path, **option)
 
 
+@pytest.mark.slow
 def test_bands_named_in_another_way_are_refused(trials, people, tmp_path):
     first, second = shards(trials, 2)
     age = {**people, "age": [str(20 + i) for i in range(24)]}
@@ -689,6 +705,7 @@ def test_bands_named_in_another_way_are_refused(trials, people, tmp_path):
         pv.audit(paths)
 
 
+@pytest.mark.slow
 def test_groups_that_only_some_files_have_stand_in_the_order_of_the_whole(trials, people, tmp_path):
     mine = [one.partition("/")[0] for one in trials["enrol"]]
     nation = dict(zip(people["id"], people["nation"], strict=True))
@@ -729,11 +746,13 @@ def small(tmp_path_factory, simulate):
     return path, counts
 
 
+@pytest.mark.slow
 def test_counts_survive_as_they_were(small):
     path, made = small
     assert pv.audit(path).record["inputs"][0]["trials"] == made.n_trials
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=60, deadline=None)
 def test_a_file_that_was_cut_is_a_sentence(small, tmp_path_factory, data):
@@ -784,6 +803,7 @@ def test_metadata_that_are_not_what_they_should_be_are_a_sentence(small, tmp_pat
     is_a_sentence(odd)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("column", "value"),
     [
@@ -804,6 +824,7 @@ def test_rows_that_no_counts_have_are_refused(small, tmp_path, column, value):
         pv.audit(odd)
 
 
+@pytest.mark.slow
 def test_a_parquet_file_without_that_key_is_a_score_file(trials, people, tmp_path, optional):
     path = tmp_path / "s.parquet"
     optional("polars").DataFrame(trials).write_parquet(path)

@@ -91,6 +91,7 @@ def test_a_file_is_a_function_of_its_columns_and_header(files, kind):
     assert file_bytes(kind, columns, header) == files[kind].read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OLD_COUNTS)
 def test_counts_of_version_1_are_added_to_those_of_now(name, tiny, tmp_path):
     scores, speakers = tiny
@@ -135,6 +136,7 @@ def test_speaker_counts_of_version_1_have_the_columns_and_fields_of_version_2(na
     assert (header["kdf"], bool(now["kdf"])) == ("", True)
 
 
+@pytest.mark.slow
 def test_names_of_0_2_0_are_not_added_to_those_of_now(tiny, files, tmp_path):
     scores, speakers = tiny
     others = pl.read_csv(scores).with_columns(pl.col("test") + "x")
@@ -200,6 +202,7 @@ def test_a_header_that_is_none_is_a_sentence(files, header, tmp_path):
     assert "\n" not in str(refusal.value)
 
 
+@pytest.mark.slow
 def test_a_group_named_like_a_hash_does_not_hide_the_hash(tiny, tmp_path):
     scores, _ = tiny
     speakers = sorted({*pl.read_csv(scores)["enrol"].str.slice(0, 2)})

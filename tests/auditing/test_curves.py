@@ -49,6 +49,7 @@ def test_every_cell_has_its_curve(small):
     assert set(small.det.to_polars().select(key).rows()) == cells
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_thinning_stays_within_its_bound(seed):
     draw = np.random.default_rng(seed)

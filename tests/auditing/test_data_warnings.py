@@ -55,6 +55,7 @@ def warned(scores, speakers=None, **options):
     return [in_words(odd.what) for odd in observed]
 
 
+@pytest.mark.slow
 def test_sound_data_are_not_warned_of():
     for seed in range(5):
         assert warned(trials(seed)) == []
@@ -124,6 +125,7 @@ def test_ages_that_are_all_decades_are_named(decades):
     assert not number_warnings("age", np.append(ages, 34.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -144,6 +146,7 @@ def test_two_spellings_of_a_person_are_counted_and_not_shown(one, other):
     )
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), unique=True, min_size=1))
 def test_numbers_in_ids_tell_people_apart(numbers):
     assert speaker_warnings([f"{a:03d}-{b:03d}" for a, b in numbers]) == []
@@ -200,6 +203,7 @@ def test_a_part_of_the_scores_that_is_negated_is_named(centre):
     assert any("than 95 % of the" in what for what in observed)
 
 
+@pytest.mark.slow
 def test_both_orders_of_a_pair_with_other_scores_are_named():
     frame = trials()
     back = frame.filter(label=0).select(
@@ -211,6 +215,7 @@ def test_both_orders_of_a_pair_with_other_scores_are_named():
     assert observed == ["pairs with different scores in the two orders"]
 
 
+@pytest.mark.slow
 def test_calls_that_occur_again_are_named():
     frame = trials()
     assert warned(pl.concat([frame, frame.head(10)])) == []
@@ -234,6 +239,7 @@ def test_a_day_whose_decisions_are_swapped_is_named(has_scores):
     assert observed == [f"trials of 2, whose decisions contradict the {against}"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1.0, 3.0])
 def test_two_systems_with_the_same_scores_are_named(scale):
     frame = trials()
@@ -244,6 +250,7 @@ def test_two_systems_with_the_same_scores_are_named(scale):
     assert warned({"A": frame, "B": trials(seed=9)}, operating_points=["eer"]) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "is_named"),
     [
@@ -275,6 +282,7 @@ def test_systems_are_compared_trial_by_trial(change, is_named):
     assert bool(observed) == is_named, observed
 
 
+@pytest.mark.slow
 def test_calls_that_occur_again_with_other_ids_are_named():
     frame = trials()
     again = frame.sample(frame.height // 2, seed=2).with_columns(pl.col("test") + "x")
@@ -284,6 +292,7 @@ def test_calls_that_occur_again_with_other_ids_are_named():
     assert item not in warned(rounded, operating_points=["eer"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("has_time", [False, True])
 def test_a_day_whose_decisions_are_swapped_is_named_without_asking_for_days(has_time):
     frame = trials().with_columns(
@@ -307,6 +316,7 @@ def test_a_day_whose_decisions_are_swapped_is_named_without_asking_for_days(has_
     assert note_in_words(row).startswith("2026-11-03: ")
 
 
+@pytest.mark.slow
 def test_a_threshold_that_hardly_tells_trials_apart_is_named():
     low = float(trials()["score"].quantile(0.02))
     (item,) = warned(trials(), operating_points=[f"threshold={low!r}"])

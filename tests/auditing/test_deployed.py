@@ -470,6 +470,7 @@ def item(audit, text, **where):
     return {row["group"]: row["count"] for row in rows}
 
 
+@pytest.mark.slow
 def test_trials_without_a_threshold_are_told_for_each_group():
     scores = {**PAIRS, "score": [0.9, 0.7, 0.3], "threshold": ["0.5", "", "0.6"]}
     audit = pv.audit(scores, speakers=PEOPLE, by="sex")
@@ -480,6 +481,7 @@ def test_trials_without_a_threshold_are_told_for_each_group():
     assert (fnr["errors"], fnr["trials"]) == (0, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", ["threshold", "decision"])
 def test_an_empty_column_is_no_deployed_point(column):
     scores = {**PAIRS, "score": [0.9, 0.7, 0.3], column: ["", "", ""]}
@@ -517,6 +519,7 @@ def test_decimal_points_and_commas_do_not_mix():
         pv.audit(scores, speakers=PEOPLE, by="sex")
 
 
+@pytest.mark.slow
 def test_scores_whose_squares_are_infinite_warn_of_nothing():
     scores = {**PAIRS, "score": [1e308, 0.7, -1e308]}
     assert len(pv.audit(scores, speakers=PEOPLE, by="sex").groups)

@@ -331,6 +331,7 @@ def test_a_group_without_failures_has_the_rates_of_its_comparisons(told):
                     assert row["value"] == pytest.approx(base["value"]), row
 
 
+@pytest.mark.slow
 def test_a_pooled_row_counts_failures_of_its_groups_only():
     trials = {
         "enrol": ["a/1", "a/1", "b/1", "c/1"],
@@ -759,6 +760,7 @@ def test_tables_of_everything_keep_their_promises(everything, follows_schema, tm
     assert pv.load(tmp_path / "out").to_json() == observed.to_json()
 
 
+@pytest.mark.slow
 def test_failures_of_one_side_are_told_by_the_group_of_that_side():
     calls = {
         "utterance": ["a/1", "a/2", "a/3", "b/1", "b/2"],

@@ -64,6 +64,7 @@ TABLES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", TABLES)
 def test_any_table_goes_in_by_position(kind, scores, speakers, small):
     as_table = TABLES[kind]
@@ -77,6 +78,7 @@ SPEAKER_MAPPINGS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SPEAKER_MAPPINGS)
 def test_speakers_may_be_a_mapping_as_in_json(kind, scores, speakers, small):
     mapping = SPEAKER_MAPPINGS[kind](speakers.to_dict("records"))
@@ -127,6 +129,7 @@ def test_an_audit_is_printed_as_its_summary_and_represented_in_one_line(small):
     assert "-v" not in small.summary()
 
 
+@pytest.mark.slow
 def test_other_results_are_printed_as_the_terminal_has_them(scores, small):
     policy = {
         "parivox-policy": 1,
@@ -151,6 +154,7 @@ def test_a_gate_exports_what_the_command_writes(small):
     assert [row["group"] for row in gate.to_dict()["groups"]] == ["f", "m"]
 
 
+@pytest.mark.slow
 def test_an_audit_is_saved_loaded_and_reported_by_its_methods(small, tmp_path, optional):
     optional("vl_convert")
     small.save(tmp_path / "audit")
@@ -159,6 +163,7 @@ def test_an_audit_is_saved_loaded_and_reported_by_its_methods(small, tmp_path, o
     assert "<title>Release 3" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_old_names_work_and_name_the_new_ones(small, tmp_path, optional):
     optional("vl_convert")
     with pytest.warns(DeprecationWarning, match=r"Audit\.write is save since release 0\.3"):

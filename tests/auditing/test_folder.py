@@ -42,6 +42,7 @@ def written(small, tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_a_link_stays_a_link(small, tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
@@ -52,6 +53,7 @@ def test_a_link_stays_a_link(small, tmp_path):
     assert names(tmp_path) == {"real", "link"}
 
 
+@pytest.mark.slow
 def test_a_folder_that_exists_stays_itself(small, other, tmp_path):
     out = tmp_path / "a"
     out.mkdir(mode=0o700)
@@ -62,6 +64,7 @@ def test_a_folder_that_exists_stays_itself(small, other, tmp_path):
     assert pv.load(out).record["inputs"][0]["system"] == "other"
 
 
+@pytest.mark.slow
 def test_the_folder_one_is_in(small, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for folder in (".", "new/..", "./"):
@@ -215,6 +218,7 @@ def test_a_file_whose_hash_was_taken_out_is_told(small, tmp_path, name, altered)
         pv.load(tmp_path / "a")
 
 
+@pytest.mark.slow
 def test_a_page_beside_the_tables_is_not_the_audits(small, tmp_path):
     small.save(tmp_path / "a")
     (tmp_path / "a" / "report.html").write_text("x")
@@ -230,6 +234,7 @@ def test_an_older_folder_without_hashes_is_told_by_its_version(small, tmp_path):
         pv.load(tmp_path / "a")
 
 
+@pytest.mark.slow
 def test_a_table_that_lacks_a_column_is_told_although_its_hash_is_right(small, tmp_path):
     small.save(tmp_path / "a")
     path, sums = tmp_path / "a" / "bands.parquet", tmp_path / "a" / "SHA256SUMS"

@@ -142,6 +142,7 @@ def test_who_is_named_is_told_by_group_of_the_person(audit):
     assert not any(row["person"] for row in most)  # by number, not by name
 
 
+@pytest.mark.slow
 def test_persons_are_named_on_request():
     named = measure(audited(speaker_ids="offenders"), "named_most")
     assert named[0]["person"] == expected("O4.3_false_candidates")["worst_gallery_person"]
@@ -154,6 +155,7 @@ def test_fewer_persons_enrolled_are_an_expectation(audit):
     assert rows[0]["value"] == pytest.approx(sizes["1"], **CLOSE)
 
 
+@pytest.mark.slow
 def test_failed_searches_count_as_misses_and_as_no_false_positives():
     data = VECTORS["O6.2_empty_lists"]["inputs"] | {"galleries": VECTORS["data_mini"]["galleries"]}
     people = dict.fromkeys("abcdehkz", "x") | {"a": "y"}
@@ -168,6 +170,7 @@ def test_failed_searches_count_as_misses_and_as_no_false_positives():
     assert noted["count"] == 2
 
 
+@pytest.mark.slow
 def test_failures_that_are_told_are_left_out():
     ids = [search["probe"] for search in GROUPED["searches"]]
     failures = {"recording": ids[:2], "stage": ["acquire"] * 2}
@@ -228,6 +231,7 @@ def households(sizes, *, seed=1):
     )
 
 
+@pytest.mark.slow
 def test_households_are_the_sampling_unit_of_their_members():
     decisions, people, gallery = households([4] * 12)
     audit = pv.audit(decisions, people, gallery=gallery, by="age", replicates=50)
@@ -247,6 +251,7 @@ def test_households_are_the_sampling_unit_of_their_members():
     assert "95 % CI over galleries" in " ".join(str(audit).split())
 
 
+@pytest.mark.slow
 def test_galleries_of_other_sizes_leave_false_positives_inconclusive():
     decisions, people, gallery = households([2, 6] * 8)
     audit = pv.audit(decisions, people, gallery=gallery, by="age", replicates=50)
@@ -256,6 +261,7 @@ def test_galleries_of_other_sizes_leave_false_positives_inconclusive():
     assert "gallery sizes differ (2 to 6)" in " ".join(str(audit).split())
 
 
+@pytest.mark.slow
 def test_a_group_below_a_minimum_may_be_in_galleries_of_other_sizes(tmp_path):
     decisions, people, gallery = households([2, 6] * 8)
     people["age"][people["id"].index("v0-0")] = "baby"
@@ -266,6 +272,7 @@ def test_a_group_below_a_minimum_may_be_in_galleries_of_other_sizes(tmp_path):
     audit.report(tmp_path / "page.html")
 
 
+@pytest.mark.slow
 def test_values_of_verdicts_have_no_infinity():
     decisions, people, gallery = households([2, 6] * 8)
     right = pl.col("true_speaker").str.starts_with("v") & pl.col("true_speaker").str.ends_with("0")
@@ -314,6 +321,7 @@ def test_intervals_are_over_probe_speakers(name, counts):
     assert interval.df[0] == pytest.approx(numbers["df"], abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "mated"), [("O9.1_interval_fnir", True), ("O9.2_interval_fpir", False)]
 )
@@ -577,6 +585,7 @@ def test_every_rate_stands_with_the_number_of_persons(audit):
     assert "false accept" not in words
 
 
+@pytest.mark.slow
 def test_an_audit_is_saved_and_read_again(audit, tmp_path):
     audit.save(tmp_path / "audit")
     again = pv.load(tmp_path / "audit")
@@ -584,6 +593,7 @@ def test_an_audit_is_saved_and_read_again(audit, tmp_path):
     assert str(again) == str(audit)
 
 
+@pytest.mark.slow
 def test_limits_are_of_rates_of_searches(tmp_path):
     audit = audited(limits=("fpir=5%", "fnir:f=10%", "fpir=1.5x"))
     limits = {(row["metric"], row["measure"]) for row in audit.limits.rows()}
@@ -592,6 +602,7 @@ def test_limits_are_of_rates_of_searches(tmp_path):
     assert "Limit of 5 % on FPIR" in " ".join(str(audit).split())
 
 
+@pytest.mark.slow
 def test_the_page_names_the_conditions(audit, tmp_path):
     audit.report(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -606,6 +617,7 @@ def test_rates_and_ratios_are_those_of_searches(audit):
     assert "45 searches" in repr(audit)
 
 
+@pytest.mark.slow
 def test_labels_replace_names_of_groups_and_systems(audit, tmp_path):
     labels = {"labels": {"f": "women", "scores": "Tracker", "fpir=0.2": "one in five"}}
     audit.report(tmp_path / "page.html", context=labels)
@@ -615,6 +627,7 @@ def test_labels_replace_names_of_groups_and_systems(audit, tmp_path):
     assert "one in five" in page
 
 
+@pytest.mark.slow
 def test_unknown_speakers_give_no_interval_in_several_systems():
     searches = [
         search | {"speaker": None} if search["speaker"] == "u1" else search
@@ -741,6 +754,7 @@ def test_options_without_effect_on_searches_are_refused(options, words):
         pv.audit(pl.DataFrame(DECIDED), AGES, gallery="anna,ben", by="age", **options)
 
 
+@pytest.mark.slow
 def test_higher_ranks_do_not_split_misses(tmp_path):
     for rank, is_split in ((1, True), (2, False)):
         audit = pv.audit(
@@ -766,6 +780,7 @@ def test_options_that_need_intervals_are_refused_where_there_are_rates_only(opti
     assert "no-intervals" not in str(refusal.value)
 
 
+@pytest.mark.slow
 def test_few_expected_false_positives_are_told(audit):
     (row,) = audit.data.subset(item="few_false_positives_expected").rows()
     (point,) = measure(audit, "selectivity", grouping="all")
@@ -776,6 +791,7 @@ def test_few_expected_false_positives_are_told(audit):
     assert not len(at_threshold.data.subset(item="few_false_positives_expected"))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_the_page_has_a_row_of_unknown_speakers(tmp_path):
     audit = pv.audit(pl.DataFrame(DECIDED), AGES, gallery="anna,ben", by="age")
@@ -788,6 +804,7 @@ def test_the_page_has_a_row_of_unknown_speakers(tmp_path):
     assert "1 search is of speakers without an id" in page
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_the_page_names_the_sampling_unit_and_households(audit, tmp_path):
     decisions, people, gallery = households([4] * 12)
@@ -810,6 +827,7 @@ def test_the_page_names_the_sampling_unit_and_households(audit, tmp_path):
     assert "household" not in str(listed)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     ("speaker_ids", "words"),
@@ -846,6 +864,7 @@ def test_a_missing_or_repeated_pair_is_named():
             read_searches(rows, read_gallery("anna,ben"))
 
 
+@pytest.mark.slow
 def test_rules_of_points_may_be_in_capitals(audit):
     in_capitals = audited(operating_points="FPIR=0.2")
     assert in_capitals.groups.rows() == audit.groups.rows()
@@ -881,6 +900,7 @@ def test_a_limit_that_is_given_twice_is_named_as_it_was_written():
         audited(limits=("fpir=5%", "fpir=0.05"))
 
 
+@pytest.mark.slow
 def test_nobody_is_named_most_where_lists_end_above_the_threshold():
     cut = {name: cells[::2] for name, cells in LISTED.items()}
     for lists, is_told in ((LISTED, True), (cut, False)):
@@ -894,6 +914,7 @@ def test_nobody_is_named_most_where_lists_end_above_the_threshold():
         assert bool(measure(audit, "named_most")) == is_told
 
 
+@pytest.mark.slow
 def test_the_det_curve_is_of_searches(audit, tmp_path):
     by_grouping = {curves.grouping: curves for curves in error_curves(audit)}
     (grouping,) = set(by_grouping) - {"all"}

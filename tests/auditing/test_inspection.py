@@ -83,6 +83,7 @@ def test_what_bins_and_thresholds_take_away_is_told(counted, options, scores, la
     assert "suppressed: nothing, whatever the number of speakers of a group" in words
 
 
+@pytest.mark.slow
 def test_counts_that_fit_each_other_are_told_so(counted):
     paths = [counted("a.counts", by=["country"]), counted("b.counts", 1, by=["country"])]
     inspection = pv.inspect(*paths)
@@ -91,6 +92,7 @@ def test_counts_that_fit_each_other_are_told_so(counted):
     assert shlex.split(inspection.next)[2:] == [str(path) for path in paths]
 
 
+@pytest.mark.slow
 def test_counts_that_do_not_fit_are_a_problem_in_the_words_of_the_audit(counted):
     paths = [counted("a.counts", by=["country"]), counted("b.counts", 1, by=["gender"])]
     with pytest.raises(pv.DataError) as refused:

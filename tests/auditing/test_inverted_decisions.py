@@ -43,6 +43,7 @@ def _audited(scores, **options):
     return audit(scores, speakers=_PEOPLE, by="accent", intervals=False, **options)
 
 
+@pytest.mark.slow
 def test_inverted_decisions_are_refused_unless_asked_for():
     with pytest.raises(DataError, match="decisions contradict the scores") as raised:
         _audited(_list("all"))

@@ -610,6 +610,7 @@ def test_speakers_may_be_known_by_the_tables_of_recordings_and_of_models_alone(s
     assert shown(audit, "threshold=0.5") == EXPECTED_COUNTS
 
 
+@pytest.mark.slow
 def test_systems_of_different_speakers_need_no_table_of_them(shown):
     other_trials = {
         "enrol": ["d/1", "e/1", "a/1"],

@@ -46,6 +46,7 @@ def test_what_the_list_fails_is_recorded(follows_schema):
     follows_schema(json.loads(audited.to_json()))
 
 
+@pytest.mark.slow
 def test_what_sets_groups_apart_is_printed_in_words_and_the_rest_by_id(optional):
     page = printed_tables(audit({"x": trials(trivial="ab")}), optional)
     share = ", which may be easier, ranges from "
@@ -56,6 +57,7 @@ def test_what_sets_groups_apart_is_printed_in_words_and_the_rest_by_id(optional)
     assert "The list fails G2, G7." in page
 
 
+@pytest.mark.slow
 def test_groups_by_grade_do_not_hide_those_that_differ_in_it(optional):
     page = printed_tables(
         audit({"x": trials(trivial="ab")}, by=["grade", "gender+grade", "gender"]), optional
@@ -99,6 +101,7 @@ def test_a_status_that_tells_of_no_failure_changes_no_grade():
     assert of_fnr == without
 
 
+@pytest.mark.slow
 def test_rates_are_standardised_over_grades():
     audited = audit(
         trials(trivial="ab"),
@@ -125,6 +128,7 @@ def test_a_column_called_grade_is_what_counts():
     }
 
 
+@pytest.mark.slow
 def test_grades_are_those_of_large_lists_too(monkeypatch):
     small = audit(trials(trivial="ab"), by="grade")
     monkeypatch.setattr("parivox.data.trial_shards.IN_MEMORY_TRIALS", 4)
@@ -161,6 +165,7 @@ def test_standardised_over_grades_on_voxceleb1_h(bt4vt_data):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grouping", ["gender+grade", "grade"])
 def test_counts_can_be_made_by_grade(tmp_path, grouping):
     counts = pv.count({"x": trials(trivial="ab")}, speakers=PEOPLE, by=grouping, withhold=0)
@@ -250,6 +255,7 @@ def test_they_may_differ_in_it_where_other_trials_count_too(allocate):
     )
 
 
+@pytest.mark.slow
 def test_another_attribute_that_differs_within_groups_is_found():
     words = composition({"f": (6, 0), "m": (3, 3), "x": (1, 0)}, by=["trait", "accent"])
     assert words == (

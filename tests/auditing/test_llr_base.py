@@ -82,6 +82,7 @@ def numbers(audit, name):
     return [float(row[key]) for row in rows for key in columns if row.get(key) is not None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", [2, 10])
 def test_an_audit_to_another_base_is_that_of_natural_logarithms(trials, base):
     options = {"speakers": PEOPLE, "by": "accent", "operating_points": POINTS, "intervals": False,
@@ -140,6 +141,7 @@ def test_any_other_base_is_refused_in_a_sentence(trials, base, function):
     )
 
 
+@pytest.mark.slow
 def test_counts_keep_their_base(trials, tmp_path):
     tenth = scaled(trials, 1 / math.log(10))
     for name, options in (("ten", {"llr_base": 10}), ("natural", {"llr": True}), ("none", {})):
@@ -163,6 +165,7 @@ def test_counts_keep_their_base(trials, tmp_path):
             pv.audit(str(counts), intervals=False, **options)
 
 
+@pytest.mark.slow
 def test_calibrations_judge_scores_to_their_base(trials):
     options = {"speakers": PEOPLE, "by": "accent", "folds": 4}
     natural = pv.calibrate(trials, llr=True, **options).rules.subset(rule="as scored").rows()
@@ -240,6 +243,7 @@ def test_bayes_thresholds_beyond_the_scores_are_named_where_scores_tell_trials_a
     assert "voxsrc (2.944) is above the highest score" in in_words(odd.note)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [*RANGES, TO_10, ""])
 def test_an_inspection_and_an_audit_name_the_same(trials, kind):
     divisor = math.log(10) if kind == TO_10 else 1

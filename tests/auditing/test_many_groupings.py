@@ -52,6 +52,7 @@ def test_some_at_a_time_are_as_all_at_once(
     assert audited() == expected
 
 
+@pytest.mark.slow
 def test_rows_of_many_systems_are_put_away(trials_and_speakers, monkeypatch):
     trials, people = trials_and_speakers
     unpacked = []

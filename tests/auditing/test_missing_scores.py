@@ -54,6 +54,7 @@ def _first_lines(scores: pl.DataFrame, **options: Any) -> list[str]:
     return overview(audit(scores, speakers=_PEOPLE, by="accent", **options)).finding_sentences
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("intervals", [True, False])
 def test_hard_trials_of_one_group_lost_come_first(intervals: bool) -> None:
     scores = _list("hard of north")
@@ -70,6 +71,7 @@ def test_hard_trials_of_one_group_lost_come_first(intervals: bool) -> None:
     assert {row["group"]: row["count"] for row in rows} == {"north": lost, "south": 0}
 
 
+@pytest.mark.slow
 def test_trials_of_a_separate_list_without_score_are_missing_too() -> None:
     scores = _list("hard of north")
     scored = scores.filter(pl.col("score").is_not_null()).drop("label")
@@ -77,6 +79,7 @@ def test_trials_of_a_separate_list_without_score_are_missing_too() -> None:
     assert first_line == _first_lines(scores)[0]
 
 
+@pytest.mark.slow
 def test_hard_nontarget_trials_of_one_group_lost_come_first() -> None:
     scores = _list("hard impostors of north", seed=1)
     first_line = _first_lines(scores, intervals=False)[0]
@@ -116,6 +119,7 @@ def test_rows_without_score_whose_trial_has_one_are_not_missing(again: str) -> N
         assert counts["trials without a score"] == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lost", _CHANCE)
 def test_scores_missing_by_chance_are_not_in_the_first_lines(lost: str) -> None:
     lines_by_seed = [_first_lines(_list(lost, seed), intervals=False) for seed in range(5)]

@@ -66,6 +66,7 @@ def modules_after(code):
     return set(done.stdout.split("\n")[-2].split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [
@@ -78,12 +79,14 @@ def test_importing_is_cheap(code):
     assert not modules_after(code) & {"polars", "scipy", "rich", "numpy", "pandas", "pyarrow"}
 
 
+@pytest.mark.slow
 def test_functions_bring_numpy_only():
     modules = modules_after("import parivox; parivox.eer([1.0, 0.0], [1, 0])")
     assert "numpy" in modules
     assert not modules & {"polars", "scipy", "rich"}
 
 
+@pytest.mark.slow
 def test_public_names_are_not_replaced_by_modules_that_are_imported_first():
     script = """
 import importlib, pkgutil, types

@@ -65,6 +65,7 @@ def test_their_ids_stand_in_that_table_alone(named, tmp_path):
     assert again.offenders.to_polars().equals(named.offenders.to_polars())
 
 
+@pytest.mark.slow
 def test_they_are_not_told_unless_asked_for(trials, speakers, tmp_path):
     audit = pv.audit(trials, speakers=speakers, by="gender", replicates=50)
     assert len(audit.offenders) == 0
@@ -73,6 +74,7 @@ def test_they_are_not_told_unless_asked_for(trials, speakers, tmp_path):
     assert not list((tmp_path / "a").glob("offenders*"))
 
 
+@pytest.mark.slow
 def test_the_rest_of_the_audit_is_the_same_with_them(named, trials, speakers):
     plain = pv.audit(
         {"S": trials}, speakers=speakers, by="gender", operating_points=POINTS, replicates=50
@@ -87,6 +89,7 @@ def test_json_with_them_follows_the_schema(named, follows_schema):
     assert "offenders" in document["tables"]
 
 
+@pytest.mark.slow
 def test_what_does_not_know_them_is_refused(trials, speakers, tmp_path):
     with pytest.raises(ConfigError, match="speaker_ids='offenders' needs intervals"):
         pv.audit(trials, speakers=speakers, speaker_ids="offenders", intervals=False)

@@ -15,6 +15,7 @@ def filtered(trials, rows):
             for name, cells in trials.items()}  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("only", "kept"),
     [
@@ -40,6 +41,7 @@ def test_it_is_the_audit_of_a_file_of_these(trials, speakers, only, kept):
     assert [*selected.record["options"]["only"]] == only
 
 
+@pytest.mark.slow
 def test_both_sides_must_have_the_value_of_a_speaker(trials, speakers):
     options = {**OPTIONS, "by": "nation", "intervals": False}
     women = dict(zip(speakers["id"], speakers["gender"], strict=True))

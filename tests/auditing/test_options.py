@@ -90,6 +90,7 @@ def test_compat_adds_the_allocation_that_the_other_tool_knows():
     assert Options(compat="bt4vt", allocate=("enrol",)).allocate == ("enrol",)
 
 
+@pytest.mark.slow
 def test_two_spellings_of_one_cost_do_not_give_rows_of_one_key(trials, speakers):
     try:
         audit = pv.audit(trials, speakers=speakers, by="gender", cost=["0.2,1,5", "0.20,1.0,5"])

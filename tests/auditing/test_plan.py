@@ -96,6 +96,7 @@ def planned_row(plan, group, metric="fnr"):
     return planned
 
 
+@pytest.mark.slow
 def test_each_group_stands_against_all_others_together(pilot):
     planned = planned_row(pv.plan(pilot()), "f")
     icc = (12 - 1) / (100 - 1), (10 - 1) / (100 - 1)
@@ -114,6 +115,7 @@ def test_each_group_stands_against_all_others_together(pilot):
     assert planned["trials_needed"] == 100 * planned["speakers_needed"]
 
 
+@pytest.mark.slow
 def test_a_nontarget_trial_has_two_speakers(pilot):
     planned = planned_row(pv.plan(pilot()), "m", "fpr")
     assert planned["trials_per_speaker"] == 2 * 12_000 / 80
@@ -122,12 +124,14 @@ def test_a_nontarget_trial_has_two_speakers(pilot):
     assert trials_each == pytest.approx(planned["trials_per_speaker"] / 2)
 
 
+@pytest.mark.slow
 def test_the_pooled_row_is_no_group(pilot):
     plan = pv.plan(pilot())
     assert {plan_row["group"] for plan_row in plan.groups} == {"f", "m"}
     assert [plan_row["group"] for plan_row in plan.lists] == ["all", "f", "m"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("group", "speakers", "errors", "deff"),
     [("few speakers", 6, 60, 3.0), ("few errors", 80, 12, 1.0), ("no errors", 80, 0, None)],
@@ -145,6 +149,7 @@ def test_a_group_that_lacks_its_design_effect_takes_that_of_all(
     assert planned["speakers_needed"] > 5
 
 
+@pytest.mark.slow
 def test_an_unbelievably_large_design_effect_is_not_hoped_away(pilot):
     planned = planned_row(pv.plan(pilot([*ROWS, row("x", "fnr", 60, 600, 6, 40.0)])), "x")
     assert (planned["deff"], planned["icc_from"]) == (pytest.approx(40), "pooled")
@@ -173,6 +178,7 @@ def test_what_cannot_be_told_has_a_reason(pilot, text, reason, rows):
     assert f": {PLAN_REASONS[reason]}" in text(plan)
 
 
+@pytest.mark.slow
 def test_groups_that_share_trials_are_not_told_apart(pilot):
     plan = pv.plan(pilot(ROWS, allocation="either"))
     assert planned_row(plan, "f", "fpr")["reason"] == "shared_trials"
@@ -186,6 +192,7 @@ def test_one_trial_a_speaker_is_an_independent_one(pilot):
     assert planned["worse"] > 1
 
 
+@pytest.mark.slow
 def test_more_trials_save_less_than_more_speakers(pilot):
     rows = pv.plan(pilot()).designs.subset(metric="fnr").rows()
     assert [plan_row["trials_per_speaker"] for plan_row in rows] == [25, 50, 100, 200, 400]
@@ -197,6 +204,7 @@ def test_more_trials_save_less_than_more_speakers(pilot):
     assert {plan_row["groups"] for plan_row in rows} == {2}
 
 
+@pytest.mark.slow
 def test_curves_rise_with_speakers_and_with_trials(pilot):
     rows = pv.plan(pilot()).curves.subset(metric="fnr").rows()
     power = {
@@ -256,6 +264,7 @@ def test_several_systems_lists_and_groupings_are_kept_apart(pilot, text):
     assert "L on H, at fpr=0.01" in text(plan)
 
 
+@pytest.mark.slow
 def test_what_is_given_wins_over_the_pilot(pilot):
     plan = pv.plan(pilot(), rate={"fnr": 0.02}, icc={"fnr": 0.3}, trials_per_speaker={"fnr": 10})
     planned = planned_row(plan, "f")
@@ -266,6 +275,7 @@ def test_what_is_given_wins_over_the_pilot(pilot):
     assert planned_row(plan, "f", "fpr")["icc_from"] == "group"
 
 
+@pytest.mark.slow
 def test_a_plan_without_a_pilot_is_for_two_groups(text):
     plan = pv.plan(rate={"fnr": 0.1}, icc={"fnr": 0.12}, trials_per_speaker={"fnr": 230})
     needed = plan.designs.rows()[2]["speakers_needed"]
@@ -275,6 +285,7 @@ def test_a_plan_without_a_pilot_is_for_two_groups(text):
     assert f"2 groups of equal size: each group needs {needed} speakers" in text(plan)
 
 
+@pytest.mark.slow
 def test_a_target_without_a_pilot_tells_the_trials_it_takes(text):
     plan = pv.plan(target_fpr=0.001, icc={"fpr": 0.001}, trials_per_speaker={"fpr": 101})
     (list_row,) = plan.lists.rows()
@@ -288,6 +299,7 @@ def test_a_wish_for_fewer_errors_is_harder(pilot):
     assert better["speakers_needed"] > worse["speakers_needed"]
 
 
+@pytest.mark.slow
 def test_several_groups_tested_at_once_take_more_confidence(pilot, text):
     rows = [row(group, "fnr", 80, 800, 20, 3.0) for group in "abcde"]
     plan = pv.plan(pilot(rows))
@@ -296,6 +308,7 @@ def test_several_groups_tested_at_once_take_more_confidence(pilot, text):
     assert planned_row(strict, "a")["speakers_needed"] > planned_row(plan, "a")["speakers_needed"]
 
 
+@pytest.mark.slow
 def test_the_plan_is_json(pilot):
     plan = pv.plan(pilot([*ROWS, row("x", "fnr", 0, 400, 1, None)]), target_fpr=0.01)
     record = json.loads(plan.to_json())
@@ -332,6 +345,7 @@ def test_nonsense_is_refused_in_one_sentence(options, message):
         pv.plan(**options)
 
 
+@pytest.mark.slow
 def test_a_pilot_without_intervals_is_refused_unless_the_correlation_is_given(pilot):
     bare = pilot(ROWS, deff=None)
     with pytest.raises(pv.DataError, match=r"no design effects.*audit again.*or give icc"):
@@ -354,6 +368,7 @@ def test_a_pilot_is_also_the_folder_of_an_audit(pilot, tmp_path):
     assert pv.plan(tmp_path / "audit").to_dict() == pv.plan(audit).to_dict()
 
 
+@pytest.mark.slow
 def test_a_real_audit_is_a_pilot(simulate):
     scores, speakers = simulate(speakers=36)
     audit = pv.audit(scores, speakers=speakers, by="gender", operating_points="fpr=0.1")

@@ -127,6 +127,7 @@ def test_blocks_of_two_sites_give_intervals_and_tell_of_no_speaker(simulate, sha
     assert key_rows["note"].to_list() == ["keys_of_sites_differ"]
 
 
+@pytest.mark.slow
 def test_blocks_follow_from_the_key_alone(simulate, shared):
     trials, speakers = simulate(speakers=60, utterances=4, nontarget=3000)
     frame = pl.DataFrame(speakers).sample(fraction=1, shuffle=True, seed=3)
@@ -147,6 +148,7 @@ def test_blocks_follow_from_the_key_alone(simulate, shared):
     assert speaker_counts.sites != other_site.sites
 
 
+@pytest.mark.slow
 def test_a_group_that_one_site_withholds_is_in_no_tally(simulate, shared):
     trials, speakers = simulate(speakers=60, utterances=4, nontarget=3000)
     nations = [*["Peru"] * 2, *["Norway", "USA"] * 29]
@@ -166,6 +168,7 @@ def test_a_group_that_one_site_withholds_is_in_no_tally(simulate, shared):
     assert usa["low"].null_count() == 0 < usa.height
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first_options", "second_options", "sentence"),
     [
@@ -208,6 +211,7 @@ def test_what_does_not_add_up_is_refused(
         pv.audit(files)
 
 
+@pytest.mark.slow
 def test_one_speaker_in_two_groups_is_refused(trials, speakers, shared):
     first_half, second_half = halves(trials)
     turned = {
@@ -225,12 +229,14 @@ def test_one_speaker_in_two_groups_is_refused(trials, speakers, shared):
         pv.audit(files)
 
 
+@pytest.mark.slow
 def test_a_tally_by_names_knows_no_table(trials, speakers, shared):
     files = shared("north", trials, speakers, withhold=0)
     with pytest.raises(ConfigError, match="contain pseudonyms, which match no speaker table"):
         pv.audit(files, speakers=speakers)
 
 
+@pytest.mark.slow
 def test_systems_of_other_speakers_are_audited_one_by_one(trials, speakers, shared):
     files = shared("north", trials, speakers, blocks=2)
     other_files = shared("south", *renamed(trials, speakers, "s-"), blocks=2)
@@ -320,6 +326,7 @@ def test_a_tally_of_which_a_letter_was_changed_is_refused(trials, speakers, shar
         SpeakerCounts.read(file)
 
 
+@pytest.mark.slow
 def test_decisions_are_shared_without_bins(speakers, shared, trials):
     decisions = np.where(np.array(trials["score"]) > 1.4, "accept", "reject").tolist()
     decided = {name: trials[name] for name in ("enrol", "test", "label")} | {"decision": decisions}
@@ -338,6 +345,7 @@ def test_a_tally_that_was_cut_off_is_told(shared, trials, speakers, tmp_path):
         pv.audit([counts, short])
 
 
+@pytest.mark.slow
 def test_a_new_key_is_random_and_its_owner_s_alone(trials, speakers, tmp_path):
     paths = [tmp_path / "one.key", tmp_path / "other.key"]
     speaker_counts_files = [
@@ -357,6 +365,7 @@ def test_a_new_key_is_random_and_its_owner_s_alone(trials, speakers, tmp_path):
         pv.count({"S": trials}, key=paths[0], new_key=tmp_path / "c.key", **OPTIONS)
 
 
+@pytest.mark.slow
 def test_a_new_key_goes_if_nothing_was_counted_with_it(trials, speakers, tmp_path):
     path = tmp_path / "site.key"
     with pytest.raises(ConfigError, match="nowhere"):
@@ -366,6 +375,7 @@ def test_a_new_key_goes_if_nothing_was_counted_with_it(trials, speakers, tmp_pat
         pv.count({"S": trials}, speakers=speakers, new_key=tmp_path / "no" / "key", **OPTIONS)
 
 
+@pytest.mark.slow
 def test_tallies_record_how_their_key_was_derived(trials, speakers, shared):
     first_half, second_half = halves(trials)
     files = [*shared("a", first_half, speakers, site="north", withhold=0)]
@@ -387,6 +397,7 @@ def few(speakers):
     return {"id": speakers["id"], "nation": nation, "region": region}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("second", ["region", ["nation", "region"]])
 def test_what_was_withheld_is_not_given_back_by_other_groups(trials, few, key, tmp_path, second):
     options = {"speakers": few, "step": 0.5, "key": key("north"), "blocks": 5}
@@ -464,6 +475,7 @@ def swapped(speakers):
     return {**speakers, "gender": [exchanged[group] for group in speakers["gender"]]}
 
 
+@pytest.mark.slow
 def test_speaker_counts_with_other_groups_are_refused(trials, speakers, shared):
     counts, _ = shared("a", trials, speakers, site="north", withhold=0)
     _, tally = shared("b", trials, swapped(speakers), site="north", withhold=0)
@@ -474,6 +486,7 @@ def test_speaker_counts_with_other_groups_are_refused(trials, speakers, shared):
     assert first != second
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moved", ["step", "trials"])
 def test_speaker_counts_with_other_errors_are_refused(trials, speakers, shared, moved):
     counts, tally = shared("a", trials, speakers, site="north", withhold=0)
@@ -503,6 +516,7 @@ def two_days(shared, trials, first_speakers, second_speakers, **options):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [{"by": "gender"}, {"by": "nation", "within": "gender"}], ids=["by", "within"]
 )
@@ -528,6 +542,7 @@ def with_an_error_more(tally):
     Path(tally).write_bytes(content)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changed", [0, 1], ids=["may", "june"])
 def test_the_day_whose_speaker_counts_differ_is_named(trials, speakers, shared, changed):
     days = two_days(shared, trials, speakers, speakers)
@@ -538,6 +553,7 @@ def test_the_day_whose_speaker_counts_differ_is_named(trials, speakers, shared, 
         pv.audit([*days[0], *days[1]])
 
 
+@pytest.mark.slow
 def test_a_day_counted_with_other_groups_is_refused(trials, speakers, shared):
     unknown = {**speakers, "gender": ["", *speakers["gender"][1:]]}
     (_, may_tally), june_files = two_days(shared, trials, unknown, speakers)
@@ -548,6 +564,7 @@ def test_a_day_counted_with_other_groups_is_refused(trials, speakers, shared):
         pv.audit([may, may_tally, *june_files])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_changed", [False, True], ids=["same", "changed"])
 def test_speaker_counts_of_two_days_in_one_file(trials, speakers, shared, tmp_path, is_changed):
     (may, may_tally), (june, june_tally) = two_days(shared, trials, speakers, speakers)

@@ -55,6 +55,7 @@ def rates(audit, metric, **filters):
     return {row["group"]: row for row in rows.rows()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("allocation", ["both", "enrol", "either"])
 def test_rates_of_groups_are_those_of_claimed_speakers_under_every_allocation(allocation):
     audit, vector = audited(allocate=(allocation,)), expected("S5.1_groups_at_common_threshold")
@@ -87,6 +88,7 @@ def test_ratios_of_the_third_rate_are_formed_like_those_of_the_other_two(audit):
                 assert row["value"] == (wanted if wanted is None else pytest.approx(wanted))
 
 
+@pytest.mark.slow
 def test_measures_that_join_two_rates_leave_spoof_trials_out(audit):
     bona_fide = [trial for trial in LIST["trials"] if trial["label"] != "spoof"]
     threshold = audit.operating_points.rows()[0]["threshold"]
@@ -97,6 +99,7 @@ def test_measures_that_join_two_rates_leave_spoof_trials_out(audit):
         assert found["value"] == wanted["value"]
 
 
+@pytest.mark.slow
 def test_costs_of_spoof_accepts_at_the_common_and_at_the_own_threshold(audit):
     vector = expected("S5.4_group_eers_and_costs")["adcf"]
     for group in ("f", "m"):
@@ -135,6 +138,7 @@ def test_eers_of_spoof_trials_are_at_own_thresholds_and_never_of_fewer_classes(a
     assert found["sasv_eer", ""]["reason"] == ""
 
 
+@pytest.mark.slow
 def test_unequal_shares_of_spoof_trials_are_told():
     trials = [
         trial
@@ -192,6 +196,7 @@ def two_groups():
     return audited(trials, speakers=people, operating_points=("threshold=0.5",))
 
 
+@pytest.mark.slow
 def test_intervals_are_over_claimed_speakers_and_ratios_by_mover():
     audit, vector = two_groups(), expected("S9.4_ratio_of_two_groups")
     (row,) = audit.bias.subset(
@@ -211,6 +216,7 @@ def test_intervals_are_over_claimed_speakers_and_ratios_by_mover():
     )
 
 
+@pytest.mark.slow
 def test_verdicts_adjust_three_error_types_as_one_family():
     audit = two_groups()
     rows = [
@@ -228,6 +234,7 @@ def test_verdicts_adjust_three_error_types_as_one_family():
     assert "of 3 comparisons" in words
 
 
+@pytest.mark.slow
 def test_limits_hold_for_the_third_rate():
     audit = audited(limits=("sfar=50%", "sfar=3x"))
     assert {row["measure"] for row in audit.limits.subset(metric="sfar").rows()} >= {
@@ -236,6 +243,7 @@ def test_limits_hold_for_the_third_rate():
     }
 
 
+@pytest.mark.slow
 def test_decisions_need_no_scores():
     trials = columns(LIST["trials"])
     trials["decision"] = ["accept" if score >= 2 else "reject" for score in trials.pop("score")]
@@ -247,6 +255,7 @@ def test_decisions_need_no_scores():
     assert row["value"] == pytest.approx(vector["both"]["f"]["sfar"])
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=8)
 @given(seed=st.integers(0, 2**16))
 def test_permuting_spoof_trials_changes_neither_fnr_nor_fpr(seed):
@@ -261,6 +270,7 @@ def test_permuting_spoof_trials_changes_neither_fnr_nor_fpr(seed):
         assert permuted.filter(metric=metric).rows() == given_.filter(metric=metric).rows()
 
 
+@pytest.mark.slow
 def test_lists_without_spoof_trials_have_two_error_types():
     bona_fide = [trial for trial in LIST["trials"] if trial["label"] != "spoof"]
     audit = audited(bona_fide, operating_points=("threshold=2",))

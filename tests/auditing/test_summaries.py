@@ -146,6 +146,7 @@ def test_groupings_by_one_attribute_have_no_summary(whole):
     assert groupings == [G]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(st.data())
 def test_means_are_those_of_the_groups_that_have_a_value(data):

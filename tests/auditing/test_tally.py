@@ -77,6 +77,7 @@ def content(counts):
     return {name: column.tolist() for name, column in counts.columns.items()}
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(rows())
 def test_errors_of_a_tally_are_those_of_its_trials(trials):

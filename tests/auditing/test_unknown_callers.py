@@ -107,6 +107,7 @@ def unknown():
     return pv.audit(calls(1).drop("decision"), operating_points=f"threshold={THRESHOLD}", **OPTIONS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("without", ["decision", "score"])
 def test_every_shape_of_log_gives_the_rates_counted_by_hand(shape, without):
@@ -124,6 +125,7 @@ def test_every_shape_of_log_gives_the_rates_counted_by_hand(shape, without):
     assert n_speakers == log["claimed_customer"].n_unique()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_no_row_is_counted_twice_or_lost(seed):
     draw = np.random.default_rng(seed)
@@ -190,6 +192,7 @@ def test_why_is_said_in_words_and_by_a_code(unknown):
         assert UNKNOWN_SPEAKERS in row["values"] + row["reason"], row
 
 
+@pytest.mark.slow
 def test_only_a_group_whose_callers_are_all_known_has_an_interval():
     log = calls(3, n=4000, known_shares=(1.0, 0.5, 0.0)).drop("decision")
     audit = pv.audit(log.drop("band"), operating_points=f"threshold={THRESHOLD}", **OPTIONS)
@@ -205,6 +208,7 @@ def test_only_a_group_whose_callers_are_all_known_has_an_interval():
     }
 
 
+@pytest.mark.slow
 def test_with_every_caller_known_nothing_differs():
     log = calls(4, known_shares=(1.0, 1.0, 1.0)).drop("decision", "band")
     audit = pv.audit(log, allocate="enrol", operating_points="eer", **OPTIONS)
@@ -214,6 +218,7 @@ def test_with_every_caller_known_nothing_differs():
     assert not [row for row in audit.data.rows() if row["item"] == WITHOUT_TEST_SPEAKER]
 
 
+@pytest.mark.slow
 def test_intervals_of_fnr_take_a_threshold_that_was_found_as_it_is():
     log = calls(5).drop("decision", "band")
     with_found = pv.audit(log, operating_points="fpr=0.1", **OPTIONS)
@@ -227,6 +232,7 @@ def test_intervals_of_fnr_take_a_threshold_that_was_found_as_it_is():
     assert "threshold_stays" in found_row["note"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rule", "counted"), [("both", 0), ("test", 0), ("either", 1), ("enrol", 1)]
 )
@@ -243,6 +249,7 @@ def test_an_allocation_that_is_asked_for_is_kept_and_said(rule, counted):
     assert rule in caveat.sentence
 
 
+@pytest.mark.slow
 def test_levels_are_those_of_the_enrolled_speaker():
     log = calls(7).drop("decision", "band")
     audit = pv.audit(
@@ -254,6 +261,7 @@ def test_levels_are_those_of_the_enrolled_speaker():
         assert row["trials"] == calls(7).filter(band=band, label=0).height
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blocks", [False, True])
 def test_lists_beyond_memory_are_read_alike(monkeypatch, blocks):
     log = calls(8, n=3000, known_shares=(1.0, 0.5, 0.0)).drop("decision", "band")
@@ -274,6 +282,7 @@ def test_lists_beyond_memory_are_read_alike(monkeypatch, blocks):
             )
 
 
+@pytest.mark.slow
 def test_systems_are_not_compared_by_such_rates():
     log = calls(9).drop("decision", "band")
     scaled = log.with_columns(score=pl.col("score") * 0.5)
@@ -305,6 +314,7 @@ def test_the_first_screen_says_what_a_caller_would_add(unknown):
     ]
 
 
+@pytest.mark.slow
 def test_excluded_nontarget_trials_are_not_called_none():
     log = calls(10, known_shares=(1.0, 1.0, 1.0)).drop("decision", "band")
     twice = log.filter(label=0)
@@ -320,6 +330,7 @@ def test_excluded_nontarget_trials_are_not_called_none():
     assert f"{2 * twice.height} contradictory rows excluded: FPR is" in finding
 
 
+@pytest.mark.slow
 def test_unscored_nontarget_trials_are_not_called_none():
     log = calls(15, known_shares=(1.0, 1.0, 1.0)).drop("decision", "band")
     log = log.with_columns(score=pl.when(pl.col("label") == 1).then("score"))
@@ -361,6 +372,7 @@ def test_a_table_of_utterances_tells_who_calls():
     assert not [row for row in audit.data.rows() if row["item"] == WITHOUT_TEST_SPEAKER]
 
 
+@pytest.mark.slow
 def test_what_failed_counts_without_an_interval_where_people_are_unknown():
     log = calls(16).drop("decision", "band")
     draw = np.random.default_rng(16)
@@ -380,6 +392,7 @@ def test_what_failed_counts_without_an_interval_where_people_are_unknown():
         assert row["low"] < row["value"] < row["high"]
 
 
+@pytest.mark.slow
 def test_the_table_of_trials_invents_nobody(tmp_path):
     log = calls(17, n=300).drop("decision", "band")
     path = tmp_path / "trials.parquet"

@@ -163,6 +163,7 @@ def test_standard_input_that_is_empty(parivox):
     is_one_sentence(parivox("audit", "-", *PEOPLE, "--by", "gender", stdin=""), "")
 
 
+@pytest.mark.slow
 def test_the_earlier_audit_stays_where_a_later_one_fails(parivox, tmp_path):
     assert parivox(*BY_GENDER, "--out", tmp_path / "a").returncode == 0
     before = {path.name: path.read_bytes() for path in (tmp_path / "a").iterdir()}

@@ -33,6 +33,7 @@ def build(parivox, home):
     return run
 
 
+@pytest.mark.slow
 def test_inclusive(build, home):
     done = build("inclusive", "--by", "gender+nation", "--per-speaker", "5", "--variants", "2",
                  "--seed", "1", "--out", "lists")  # fmt: skip

@@ -170,6 +170,7 @@ def test_a_log_in_words_of_its_own_is_known_by_its_shape(parivox, tmp_path):
     assert again.startswith("no problem found")
 
 
+@pytest.mark.slow
 def test_customers_who_alone_are_named_are_told_as_who_calls(parivox, tmp_path):
     (tmp_path / "calls.csv").write_text(LOGS["genuine calls"][0])
     output = parivox("inspect", "calls.csv", cwd=tmp_path).stdout
@@ -179,6 +180,7 @@ def test_customers_who_alone_are_named_are_told_as_who_calls(parivox, tmp_path):
     assert words in " ".join(audited.stdout.split())
 
 
+@pytest.mark.slow
 def test_calls_of_impostors_whom_no_column_names_are_nontarget_trials(parivox, tmp_path):
     (tmp_path / "calls.csv").write_text(LOGS["impostors without names"][0])
     output = parivox("inspect", "calls.csv", cwd=tmp_path).stdout

@@ -71,6 +71,7 @@ def test_help_lists_the_ten_most_used_options_and_help_all_every_one(parivox):
         assert option in all_options
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [60, 80, 120])
 @pytest.mark.parametrize("command", ["audit", "report"])
 def test_help_fits_the_terminal(parivox, command, width):
@@ -99,12 +100,14 @@ def test_piped_output_is_plain(done):
     assert all(line == line.rstrip() for line in done.stdout.splitlines())
 
 
+@pytest.mark.slow
 def test_quiet(parivox, done):
     completed = parivox(*BASIC, "--operating-point", "fpr=0.1", "--quiet")
     assert (completed.returncode, completed.stderr) == (0, "")
     assert completed.stdout == done.stdout
 
 
+@pytest.mark.slow
 def test_json(parivox):
     completed = parivox(*BASIC, "--json")
     assert completed.returncode == 0
@@ -164,6 +167,7 @@ def test_several_files_without_names(parivox):
     assert [input_record["system"] for input_record in record["inputs"]] == ["scores", "other"]
 
 
+@pytest.mark.slow
 def test_a_file_whose_name_holds_an_equals_sign(parivox, files, tmp_path):
     (tmp_path / "a=b.csv").write_text((files / "scores.csv").read_text())
     completed = parivox(
@@ -174,6 +178,7 @@ def test_a_file_whose_name_holds_an_equals_sign(parivox, files, tmp_path):
     assert json.loads(completed.stdout)["inputs"][0]["system"] == "a=b"
 
 
+@pytest.mark.slow
 def test_options_reach_the_audit(parivox):
     completed = parivox(
         "audit", "scores.csv", "--speakers", "speakers.csv", "--by", "Gender+NATION",
@@ -225,6 +230,7 @@ def test_thresholds_of_development_scores(parivox):
     assert points["threshold"][0] != points["threshold"][1]
 
 
+@pytest.mark.slow
 def test_columns(parivox, files, tmp_path):
     text = (files / "scores.csv").read_text().replace("enrol,test,score,label", "x1,x2,x3,x4")
     (tmp_path / "s.csv").write_text(text)

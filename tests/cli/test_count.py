@@ -36,6 +36,7 @@ def test_what_was_counted_is_told(days, parivox):
     assert (days / "again.counts").read_bytes() == (days / "day1.counts").read_bytes()
 
 
+@pytest.mark.slow
 def test_days_add_up_to_the_whole(days, files, parivox):
     points = ("--operating-point", "fpr=0.05", "--operating-point", "eer", "--no-intervals")
     whole_audit = parivox(
@@ -52,6 +53,7 @@ def test_days_add_up_to_the_whole(days, files, parivox):
         assert whole_tables[name] == added_tables[name]
 
 
+@pytest.mark.slow
 def test_the_summary_says_what_counts_inconclusive(days, parivox):
     done = parivox("audit", "day1.counts", "day2.counts", "-v", cwd=days)
     assert done.returncode == 0, done.stderr
@@ -64,6 +66,7 @@ def test_the_summary_says_what_counts_inconclusive(days, parivox):
     assert "No confidence intervals: score counts do not identify speakers." in output
 
 
+@pytest.mark.slow
 def test_withheld_groups_are_named(days, parivox):
     done = parivox(
         "count", "day1.csv", "--speakers", "speakers.csv", "--by", "gender", "--out", "w.counts",
@@ -81,6 +84,7 @@ def test_withheld_groups_are_named(days, parivox):
     assert "suppressed: fewer than 5" in " ".join(done.stdout.split())
 
 
+@pytest.mark.slow
 def test_bins_and_thresholds(days, parivox):
     done = count(
         parivox, days, "V2@H=day1.csv", "--out", "b.counts", "--step", "0.1", "--threshold", "0.333"
@@ -98,6 +102,7 @@ def test_bins_and_thresholds(days, parivox):
     assert "No EER: trials are counted only at the given thresholds." in words
 
 
+@pytest.mark.slow
 def test_without_a_curve_the_counted_thresholds_are_named(days, parivox):
     count(
         parivox, days, "day1.csv", "--out", "two.counts", "--threshold", "0.5", "--threshold", "1"
@@ -174,6 +179,7 @@ def test_what_cannot_be_audited_is_one_sentence(days, parivox, words, message):
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_tally_beside_the_counts_says_what_it_reveals(days, parivox):
     (days / "site.key").write_text("a secret that stays at the site")
     shared = ("--step", "0.1", "--key", "site.key", "--out", "site.counts")

@@ -39,6 +39,7 @@ def watched(tmp_path_factory):
 AUDIT = ("audit", "candidates.csv", "--gallery", "watchlist.csv", "--speakers", "people.csv")
 
 
+@pytest.mark.slow
 def test_inspect_proposes_the_gallery(parivox, watched):
     done = parivox(
         "inspect", "candidates.csv", "watchlist.csv", "people.csv", cwd=watched, process=True
@@ -49,6 +50,7 @@ def test_inspect_proposes_the_gallery(parivox, watched):
     assert "PERSONS is a table of the enrolled persons" in done.stdout
 
 
+@pytest.mark.slow
 def test_an_audit_states_its_conditions(parivox, watched):
     points = ("--operating-point", "fpir=0.1", "--rank", "2", "--report", "page.html")
     done = parivox(*AUDIT, "--by", "language", *points, "--quiet", cwd=watched, process=True)
@@ -60,6 +62,7 @@ def test_an_audit_states_its_conditions(parivox, watched):
     assert "--rank 2" in (watched / "page.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_household_has_rates_only(parivox, watched):
     words = ("--gallery", "household.csv", "--speakers", "household.csv", "--quiet")
     done = parivox("audit", "decisions.csv", *words, cwd=watched, process=True)
@@ -68,6 +71,7 @@ def test_a_household_has_rates_only(parivox, watched):
     assert "0/4, all of unknown speakers" in done.stdout
 
 
+@pytest.mark.slow
 def test_one_class_of_searches_has_the_rate_of_that_class(parivox, watched):
     header, *rows = (watched / "decisions.csv").read_text(encoding="utf-8").splitlines()
     guests = [row for row in rows if row.split(",")[1] == "guest"]
@@ -86,6 +90,7 @@ def test_one_class_of_searches_has_the_rate_of_that_class(parivox, watched):
     assert done.stdout.count("Missed identifications (FNIR)") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -125,6 +130,7 @@ def saved(watched):
     return watched
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "problem", "remedy"),
     [

@@ -47,6 +47,7 @@ def test_a_problem_that_an_audit_would_refuse_is_no_failure_here(parivox, tmp_pa
     assert "problem: s.csv, row 2, column 'score': 'high' is not a number" in completed.stdout
 
 
+@pytest.mark.slow
 def test_json(parivox):
     completed = parivox("inspect", "scores.csv", "speakers.csv", "--json")
     record = json.loads(completed.stdout)
@@ -146,6 +147,7 @@ bob\c\2.wav,bob\d\3.wav,1.9,1
 """
 
 
+@pytest.mark.slow
 def test_ids_with_backslashes_begin_with_their_speaker(parivox, tmp_path):
     (tmp_path / "s.csv").write_text(WINDOWS)
     (tmp_path / "p.csv").write_text("speaker,gender\nanna,f\nbob,m\n")
@@ -163,6 +165,7 @@ def test_the_speaker_within_a_path_with_backslashes_is_found(parivox, tmp_path):
     assert "seems to be the second component of the path (100% of the ids)" in completed.stderr
 
 
+@pytest.mark.slow
 def test_kaldis_utt2spk_tells_speakers_without_a_header(parivox, tmp_path):
     (tmp_path / "s.csv").write_text(WINDOWS.replace("\\", "-"))
     (tmp_path / "p.csv").write_text("speaker,gender\nanna,f\nbob,m\n")
@@ -210,6 +213,7 @@ def test_an_inspection_warns_of_what_the_audit_warns_of(parivox, tmp_path):
         assert words in " ".join(audited.split())
 
 
+@pytest.mark.slow
 def test_placeholders_are_no_missing_speakers(parivox, tmp_path):
     """What an audit takes for nobody, an inspection takes for nobody, too."""
     pairs = [(f"s{n}", f"s{(n + step) % 8}") for n in range(8) for step in (0, 1, 3)]

@@ -44,6 +44,7 @@ def test_more_groups_than_can_be_compared_are_refused(option, monkeypatch):
         pv.audit(trials, speakers=people, **{"by": "sex", option: "city"})
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("options_in_messages")
 def test_more_groups_than_one_audit_holds_are_refused(monkeypatch):
     trials, people = of_cities(11)
@@ -80,6 +81,7 @@ def test_hundreds_of_groups_take_little_memory(tmp_path):
     assert int(done.stdout.split()[-1]) < 720 << 10
 
 
+@pytest.mark.slow
 def test_as_many_groups_as_can_be_compared_are_compared(monkeypatch):
     monkeypatch.setattr("parivox.data.requested_groupings.MAX_GROUPS", 10)
     trials, people = of_cities(10)
@@ -91,6 +93,7 @@ TWICE = ["--speakers", "--trials", "--models", "--failures", "--groups", "--id"]
 TWICE += ["--columns", "--scores-format", "--conflicts", "--out"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("options_in_messages")
 @pytest.mark.parametrize(
     ("command", "option"),

@@ -39,6 +39,7 @@ def test_a_policy_with_an_odd_number_is_refused_with_its_line(saved, tmp_path, n
     assert "Node(" not in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["svg", "png", "pdf", "html", "json"])
 def test_no_chart_takes_the_place_of_another_file(tmp_path, ending, optional):
     from parivox.errors import ConfigError

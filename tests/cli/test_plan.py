@@ -41,6 +41,7 @@ def test_an_audit_is_the_pilot_of_the_next_one(parivox, pilot):
     assert max(map(len, completed.stdout.splitlines())) <= 100
 
 
+@pytest.mark.slow
 def test_given_numbers_in_place_of_a_pilot(parivox):
     completed = parivox("plan", *RATE_OPTIONS)
     assert (completed.returncode, completed.stderr) == (0, "")
@@ -48,6 +49,7 @@ def test_given_numbers_in_place_of_a_pilot(parivox):
     assert "add speakers, not trials" in " ".join(completed.stdout.split())
 
 
+@pytest.mark.slow
 def test_json(parivox):
     record = json.loads(parivox("plan", *RATE_OPTIONS, "--json").stdout)
     assert record["asked"]["rate"] == {"fnr": 0.1}

@@ -89,6 +89,7 @@ def audit_into(run, folder):
     return audited
 
 
+@pytest.mark.slow
 def test_the_key_is_random_its_owner_s_alone_and_in_no_other_file(audit_into, folder):
     first_audit, second_audit = audit_into("one", "--report", "one.html"), audit_into("other")
     keys = {json.loads((home / PRIVATE).read_text())["key"] for home in (first_audit, second_audit)}
@@ -102,6 +103,7 @@ def test_the_key_is_random_its_owner_s_alone_and_in_no_other_file(audit_into, fo
         assert not any(key.encode() in path.read_bytes() for path in written)
 
 
+@pytest.mark.slow
 def test_an_audit_is_read_and_reported_without_its_key(copied_audit, parivox, folder):
     (copied_audit / PRIVATE).unlink()
     done = parivox("report", "one", "--out", "again.html", cwd=folder)
@@ -109,6 +111,7 @@ def test_an_audit_is_read_and_reported_without_its_key(copied_audit, parivox, fo
     assert (folder / "again.html").read_bytes() == (folder / "one.html").read_bytes()
 
 
+@pytest.mark.slow
 def test_the_same_key_gives_the_same_bytes(copied_audit, audit_into, folder):
     first_audit = copied_audit
     (folder / "two").mkdir()
@@ -143,6 +146,7 @@ def written(copied_audit, run, folder):
     return {path.name: path.read_text("latin-1") for path in paths}
 
 
+@pytest.mark.slow
 def test_no_guess_of_attributes_gives_a_hash_that_is_written(written):
     hits = []
     for genders in itertools.product("fm", repeat=len(IDS)):
@@ -154,6 +158,7 @@ def test_no_guess_of_attributes_gives_a_hash_that_is_written(written):
     assert not hits
 
 
+@pytest.mark.slow
 def test_people_who_swap_groups_are_told_where_both_folders_have_one_key(audit_into, folder):
     old = audit_into("old")
     (folder / "new").mkdir()
@@ -167,6 +172,7 @@ def test_people_who_swap_groups_are_told_where_both_folders_have_one_key(audit_i
     assert not pv.compare(old, unlike).record["changed_groups"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -214,6 +220,7 @@ def test_counts_do_not_take_the_place_of_their_key(parivox, folder, name):
     assert not (folder / "site.key.counted").exists()
 
 
+@pytest.mark.slow
 def test_a_new_key_goes_if_its_counts_cannot_be_written(parivox, folder, monkeypatch):
     def full(*_):
         msg = "the disk is full"

@@ -4,9 +4,12 @@ import platform
 import subprocess
 from importlib.metadata import version
 
+import pytest
+
 import parivox as pv
 
 
+@pytest.mark.slow
 def test_versions_are_told_without_names_or_paths(program, tmp_path):
     folder = tmp_path / "acme-voices"
     folder.mkdir()

@@ -65,6 +65,7 @@ def test_help_names_the_command_and_its_options(parivox):
         assert option in help_text
 
 
+@pytest.mark.slow
 def test_scores_are_written_and_audited(parivox, home):
     done = parivox("score", "trials.txt", "--embeddings", "embeddings.npz", "--out", "s.parquet",
                    "--quiet", cwd=home)  # fmt: skip
@@ -90,6 +91,7 @@ def test_who_the_cohort_is_is_printed(parivox, home):
 PAIRS = ("score", "--all-pairs", "--counts", "--embeddings", "embeddings.npz", "--quiet")
 
 
+@pytest.mark.slow
 def test_all_pairs_are_counted_and_audited(parivox, home, tmp_path):
     out = tmp_path / "all.counts"
     words = ("--speakers", "speakers.csv", "--by", "gender", "--step", "0.01", "--out", out)
@@ -131,6 +133,7 @@ def test_all_pairs_that_cannot_be_counted_leave_nothing(parivox, home, words, me
     assert {path.name for path in home.iterdir()} == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -46,6 +46,7 @@ def test_an_array_is_run_twice_and_merged(shards, files, parivox, tmp_path):
         assert whole_file.read_bytes() == merged_file.read_bytes(), name
 
 
+@pytest.mark.slow
 def test_all_parts_are_run_at_once(shards, tmp_path):
     done = shards("run", "run")
     assert done.stdout == "All shards are done: parivox shards merge run --out AUDIT.\n"

@@ -26,6 +26,7 @@ def show(parivox, audited):
     return run
 
 
+@pytest.mark.slow
 def test_the_summary_is_that_of_the_audit_and_names_the_command(audited, show):
     summary, folder = audited
     assert show() == summary

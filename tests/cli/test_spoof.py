@@ -41,6 +41,7 @@ def spoofed(tmp_path_factory):
 FILES = ("scores.txt", "--utterances", "utterances.csv", "--speakers", "speakers.csv")
 
 
+@pytest.mark.slow
 def test_an_audit_has_a_third_error_type(parivox, spoofed):
     words = ("audit", *FILES, "--trials", "protocol.txt", "--by", "gender")
     limit = ("--limit", "sfar=10%", "--fail-on", "not-met", "--report", "page.html")
@@ -67,6 +68,7 @@ def test_an_audit_has_a_third_error_type(parivox, spoofed):
     assert "It does not show spoof accepts, which another threshold also changes." in page
 
 
+@pytest.mark.slow
 def test_all_tables_have_the_third_error_type(parivox, spoofed):
     words = ("audit", *FILES, "--by", "gender", "--operating-point", "sfar=0.25")
     done = parivox(*words, "-v", cwd=spoofed)
@@ -108,6 +110,7 @@ def test_attacks_are_no_groups(parivox, spoofed, words, message):
     assert (done.returncode, message in done.stderr) == (2, True), done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_labels_of_espnet_are_those_of_its_recipe_with_spoof_trials(parivox, spoofed):
     codes = {"target": "0", "nontarget": "1", "spoof": "2"}
@@ -125,6 +128,7 @@ def test_labels_of_espnet_are_those_of_its_recipe_with_spoof_trials(parivox, spo
     assert "ASVspoof 5: 0 target, 1 nontarget, 2 spoof" in page
 
 
+@pytest.mark.slow
 def test_compare_pairs_spoof_accepts_of_the_same_trials(parivox, spoofed):
     lines = (spoofed / "scores.txt").read_text().splitlines()
     bona_fide = [line for line in lines if "spoof" not in line]
@@ -186,6 +190,7 @@ def audited(parivox, spoofed):
     return spoofed
 
 
+@pytest.mark.slow
 def test_a_gate_holds_spoof_accepts_against_a_limit(parivox, audited):
     gate = ("gate", "audited", "--policy", "policy.yaml", "--baseline")
     done = parivox(*gate, "audited", cwd=audited)
@@ -208,6 +213,7 @@ def test_a_gate_holds_spoof_accepts_against_a_limit(parivox, audited):
     )
 
 
+@pytest.mark.slow
 def test_a_plan_has_numbers_for_spoof_accepts(parivox, audited):
     done = parivox("plan", "--pilot", "audited", "--policy", "policy.yaml", cwd=audited)
     text = " ".join(done.stdout.split())
@@ -219,6 +225,7 @@ def test_a_plan_has_numbers_for_spoof_accepts(parivox, audited):
     assert done.stdout.startswith("31 speakers needed per group for SFAR\n")
 
 
+@pytest.mark.slow
 def test_lists_without_spoof_trials_have_no_such_cost_or_rate(parivox, spoofed):
     lines = (spoofed / "scores.txt").read_text().splitlines()
     bona_fide = [line for line in lines if "spoof" not in line]
@@ -247,6 +254,7 @@ def calls(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_inspect_names_the_column_of_spoof_calls_and_its_words(parivox, calls):
     done = parivox("inspect", "calls.csv", "customers.csv", cwd=calls)
     assert done.returncode == 0, done.stderr
@@ -258,6 +266,7 @@ def test_inspect_names_the_column_of_spoof_calls_and_its_words(parivox, calls):
     assert "2 values: clone, replay; 48 empty" in done.stdout
 
 
+@pytest.mark.slow
 def test_an_audit_recognises_the_column_of_spoof_calls(parivox, calls):
     words = ("audit", "calls.csv", "--speakers", "customers.csv", "--by", "age_band")
     by_itself = parivox(*words, cwd=calls)
@@ -270,6 +279,7 @@ def test_an_audit_recognises_the_column_of_spoof_calls(parivox, calls):
     assert size in " ".join(named.stdout.split())
 
 
+@pytest.mark.slow
 def test_systems_that_differ_by_a_trial_have_a_range_of_each_class(parivox, calls):
     lines = (calls / "calls.csv").read_text().splitlines()
     (calls / "other.csv").write_text("\n".join(lines[:-1]) + "\n")  # the last one is a spoof
@@ -280,6 +290,7 @@ def test_systems_that_differ_by_a_trial_have_a_range_of_each_class(parivox, call
     assert size in " ".join(done.stdout.split())
 
 
+@pytest.mark.slow
 def test_imitated_customers_contradict_no_label(parivox, calls):
     lines = (calls / "calls.csv").read_text().splitlines()
     named = [line.replace(",,spoof", f",{line.split(',')[1]},spoof") for line in lines]
@@ -288,6 +299,7 @@ def test_imitated_customers_contradict_no_label(parivox, calls):
     assert "13 speakers), consistent with the labels" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_column_of_kinds_without_spoof_trials_is_no_label(parivox, calls):
     lines = (calls / "calls.csv").read_text().splitlines()
     (calls / "calls.csv").write_text("\n".join(line for line in lines if "spoof" not in line))
@@ -327,6 +339,7 @@ def submission(tmp_path_factory):
 ASVSPOOF5 = ("--trials", "trial.tsv", "--utterances", "track_1.tsv", "--by", "gender")
 
 
+@pytest.mark.slow
 def test_a_submission_to_asvspoof5_is_audited_without_a_speaker_table(parivox, submission):
     words = ("audit", "score.tsv", *ASVSPOOF5, "--cost", "asvspoof5")
     done = parivox(*words, "--operating-point", "min-adcf", cwd=submission)
@@ -345,12 +358,14 @@ def test_a_submission_to_asvspoof5_is_audited_without_a_speaker_table(parivox, s
     ) in done.stderr
 
 
+@pytest.mark.slow
 def test_inspect_proposes_the_audit_of_a_submission(parivox, submission):
     done = parivox("inspect", "score.tsv", "trial.tsv", "track_1.tsv", cwd=submission)
     assert done.returncode == 0, done.stderr
     assert f"next: parivox audit score.tsv {' '.join(ASVSPOOF5)}\n" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_a_cascade_says_its_rule_and_what_each_stage_rejects(parivox, submission):
     cascade = ("--columns", "score=asv-score", "--cm", "score.tsv", "--cm-threshold", "0")

@@ -171,6 +171,7 @@ def refused(folder, parivox):
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", POLICIES, ids=str)
 def test_an_altered_policy_is_refused(folder, parivox, change):
     audit_options = ["--speakers", "speakers.csv", "--by", "gender", "--out", "audit"]
@@ -196,6 +197,7 @@ def test_an_altered_calibrator_is_refused(refused, change):
     refused("calibrator.json", text, *words, "--apply", "calibrator.json")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [DEEP, '{"a":' * 100_000, "", "\x00", "[]", "null", "1e999"])
 @pytest.mark.parametrize("name", ["calibrator.json", "rules.yaml", "policy.yaml"])
 def test_what_is_none_of_them_is_refused(refused, name, text):
@@ -207,6 +209,7 @@ def test_what_is_none_of_them_is_refused(refused, name, text):
     refused(name, text, *words[name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", PLANS, ids=lambda change: str(change)[:60])
 def test_an_altered_plan_is_refused_although_it_is_signed_anew(folder, parivox, change):
     plan_options = ["--speakers", "speakers.csv", "--by", "gender", "--shards", "2", "--out", "run"]

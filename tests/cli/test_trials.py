@@ -37,6 +37,7 @@ def test_check_prints_a_line_for_each_check(parivox, listed):
     assert max(map(len, done.stdout.splitlines())) <= 100
 
 
+@pytest.mark.slow
 def test_check_tells_what_each_check_found_on_request(parivox, listed):
     words = ("trials", "check", "list.txt")
     assert "Remarks" not in parivox(*words, cwd=listed).stdout
@@ -84,6 +85,7 @@ def test_describe_prints_groups_grades_and_reuse(parivox, listed):
     assert json.loads(parivox("trials", "describe", "list.txt", "--json", cwd=listed).stdout)
 
 
+@pytest.mark.slow
 def test_grade_writes_a_file_and_counts(parivox, listed):
     words = ("trials", "grade", "list.txt", "--speakers", "people.csv", "--out", "graded.parquet")
     done = parivox(*words, cwd=listed)
@@ -113,6 +115,7 @@ def test_convert_writes_the_list_in_another_format(parivox, listed):
     assert (listed / "kaldi.txt").read_text().splitlines()[0] == "a/x/1 a/y/1 target"
 
 
+@pytest.mark.slow
 def test_attributes_are_joined_by_commas_and_bands_keep_theirs(parivox, listed):
     text = "enrol,test,days\na/x/1,b/z/1,5\na/x/1,b/z/2,50\na/x/1,b/w/1,500\n"
     (listed / "days.csv").write_text(text)
@@ -124,6 +127,7 @@ def test_attributes_are_joined_by_commas_and_bands_keep_theirs(parivox, listed):
     assert graded_trials["grade"].to_list() == [2, 4, 2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "message"),
     [

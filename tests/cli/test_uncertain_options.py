@@ -76,6 +76,7 @@ def test_a_nonsense_option_leaves_no_traceback_and_no_folder(parivox, files):
     assert not (files / "never").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("condition", "fewest", "code", "message"),
     [
@@ -97,6 +98,7 @@ def test_a_limit_ends_with_an_exit_code_where_that_is_asked_for(
     assert done.stderr == (message and f"parivox: {message}: exit code 1, as --fail-on asks\n")
 
 
+@pytest.mark.slow
 def test_the_old_name_of_a_condition_works_until_0_5(parivox):
     done = parivox(
         "audit", "scores.csv", "--speakers", "speakers.csv", "--by", "gender", "--quiet",

@@ -21,6 +21,7 @@ def variants(parivox):
     return lambda *words: parivox("trials", "variants", "scores.csv", *OPTIONS, *words)
 
 
+@pytest.mark.slow
 def test_it_prints_both_spreads_of_each_group(variants):
     done = variants("--seed", 3)
     assert (done.returncode, done.stderr) == (0, "")

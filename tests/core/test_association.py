@@ -59,6 +59,7 @@ def test_the_p_value_of_few_speakers_is_that_of_all_ways_to_deal_them_out():
     assert strength.p == pytest.approx(exact, abs=4 * np.sqrt(exact / 2_000))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "test"), [(25, "permutation"), (200, "chi-square")], ids=["few", "many"]
 )
@@ -84,6 +85,7 @@ def test_attributes_that_nearly_tell_each_other_are_always_found(n, seed):
     assert strength.cramers_v > 0.6
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(tables(0, 12))
 @example([[3, 9, 3], [9, 9, 3]])  # whose sum has another last digit in another order

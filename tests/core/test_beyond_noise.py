@@ -156,6 +156,7 @@ def test_welch_leaves_out_groups_that_tell_nothing():
     assert np.isnan(welch([0.02, 0.0], [0.004, np.nan], [20, np.nan]))
 
 
+@pytest.mark.slow
 def test_groups_of_hardly_any_trials_do_not_hide_what_large_ones_show():
     trials = np.array([5.0] * 12 + [1500.0, 3000.0, 9000.0])
     times = {"fair": 1.0, "raised": np.where(np.arange(15) == 12, 2.5, 1.0)}

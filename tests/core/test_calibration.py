@@ -86,6 +86,7 @@ def test_a_start_nearby_leads_to_the_same_line(trials):
     assert again == pytest.approx(line, rel=1e-9)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.integers(-9, 9), st.booleans()), min_size=3, max_size=40).filter(
         lambda drawn: len({label for _, label in drawn}) == 2 and len({s for s, _ in drawn}) > 1

@@ -20,6 +20,7 @@ trials = st.lists(st.tuples(st.integers(-4, 4), st.booleans()), min_size=2, max_
 )
 
 
+@pytest.mark.slow
 @given(trials, st.sampled_from([np.e, 10.0]))
 def test_the_gradient_is_the_change_of_cllr_by_a_small_offset_or_factor(labelled, base):
     scores, labels = np.array(labelled, dtype=float).T
@@ -63,6 +64,7 @@ def cell_tests(llrs, target, enrol, test, cells=None):
     return GradientTests.from_curves(curves, curves.original())[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_cells", [1, 3])
 def test_the_covariance_is_the_sum_over_trials_that_share_a_speaker(n_cells):
     rng = np.random.default_rng(4)
@@ -104,6 +106,7 @@ def test_certain_errors_leave_the_covariance_undefined_without_a_warning():
     assert not np.isfinite(cell_tests(llrs, target, enrol, test).covariance).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("factor", "includes_0"), [(1.0, (0.91, 0.99)), (2.0, (0.0, 0.1))])
 def test_the_limit_is_0_for_19_of_20_calibrated_systems_alone(factor, includes_0):
     rng = np.random.default_rng(3)
@@ -150,6 +153,7 @@ def test_a_rare_error_that_did_not_occur_makes_no_gradient_certain():
     assert certain._replace(excess=excess).lower_limit(0.02, 0.0) == 0
 
 
+@pytest.mark.slow
 def test_the_excess_is_what_the_variance_of_calibrated_trials_lacks_on_average():
     rng = np.random.default_rng(2)
     excesses = []

@@ -116,6 +116,7 @@ def test_subgroup_and_threshold_bias(vector, counted):
         assert bias.value == pytest.approx(float(want["threshold_bias"]), abs=tol)
 
 
+@pytest.mark.slow
 def test_minima_are_what_a_slow_search_finds(tied_sets, counted):
     for tar, non in tied_sets[:150]:
         for text in ("0.5,1,1", "0.2,1,1", "0.05,1,1", "0.1,9,1", "0.3,0.7,0.3"):
@@ -150,6 +151,7 @@ def test_a_mean_over_priors_is_the_mean_of_its_parts(counted):
         bayes_threshold(cost)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=2, max_size=25).filter(
         lambda drawn: len({label for _, label in drawn}) == 2
@@ -222,6 +224,7 @@ def test_an_average_needs_a_prior():
         CostModel("none", ())
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=2, max_size=12).filter(

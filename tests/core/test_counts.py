@@ -87,6 +87,7 @@ def test_rates_at_thresholds(vector, counted):
     np.testing.assert_allclose(rates, [expected[str(t)] for t in inputs["thr"]], atol=tol)
 
 
+@pytest.mark.slow
 def test_curve_is_scikit_learns_roc(tied_sets, counted):
     for tar, non in tied_sets[:100]:
         scores, labels = [*tar, *non], [1] * len(tar) + [0] * len(non)
@@ -97,6 +98,7 @@ def test_curve_is_scikit_learns_roc(tied_sets, counted):
         np.testing.assert_allclose(1 - curve.fnr, tpr, atol=1e-15)
 
 
+@pytest.mark.slow
 @given(trials, trials)
 def test_counts_add(first_trials, second_trials):
     summed, pooled = (
@@ -108,6 +110,7 @@ def test_counts_add(first_trials, second_trials):
     np.testing.assert_array_equal(summed.nontarget, pooled.nontarget)
 
 
+@pytest.mark.slow
 @given(trials, st.floats(allow_nan=False))
 def test_counting_at_a_threshold_is_the_decision_rule(labelled, threshold):
     point = counts_of(labelled).at([threshold])
@@ -123,6 +126,7 @@ def test_rates_rise_and_fall(labelled):
     assert (curve.fp[0], curve.fn[-1]) == (0, 0)
 
 
+@pytest.mark.slow
 @given(trials)
 def test_monotone_maps_leave_the_det_points_unchanged(labelled):
     scores, labels = np.array([s for s, _ in labelled]), [label for _, label in labelled]

@@ -13,6 +13,7 @@ def variance(limits):
     return ((limits.high - limits.low) / 2 / stdtrit(FOLDS - 1, 0.975)) ** 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unknown", [False, True])
 def test_chance_of_the_found_times_chance_of_the_judged_counts_once_where_it_is_told(unknown):
     rng = np.random.default_rng(1)

@@ -209,6 +209,7 @@ def test_nearest_max_on_scikit_learns_truncated_curve():
         assert rate == pytest.approx(max(fpr[nearest], fnr[nearest]), abs=1e-12)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.integers(-4, 4), st.booleans()), min_size=2, max_size=30).filter(
         lambda drawn: len({label for _, label in drawn}) == 2

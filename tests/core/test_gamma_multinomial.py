@@ -73,6 +73,7 @@ SYSTEMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SYSTEMS)
 def test_fair_systems_are_rejected_about_as_often_as_the_p_value_says(kind):
     sums = moments(SYSTEMS[kind](rng(21)))
@@ -92,6 +93,7 @@ def test_a_group_that_fails_more_often_is_noticed_among_many_speakers():
     assert floor(gini(sums.rate).value, gini(null.rates).value).p == pytest.approx(1 / 200)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.integers(4, 8), min_size=2, max_size=4),
     st.integers(0, 2**31),

@@ -286,6 +286,7 @@ def full_lists(draw):
     return Searches.from_lists(search, candidate, scores, mate=mates, gallery_size=n_persons)
 
 
+@pytest.mark.slow
 @given(full_lists(), st.integers(-4, 4))
 def test_rates_equal_a_loop_over_searches(searches, threshold):
     misses = wrong = nobody = alarms = returned = 0
@@ -319,6 +320,7 @@ def test_rates_equal_a_loop_over_searches(searches, threshold):
     assert {name: measured[name] for name in expected} == pytest.approx(expected, nan_ok=True)
 
 
+@pytest.mark.slow
 @given(full_lists(), st.integers(-3, 3))
 def test_expected_fpir_equals_combinations_and_never_falls_with_the_gallery(searches, threshold):
     n_persons = int(searches.gallery_size[0])

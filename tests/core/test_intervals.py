@@ -131,6 +131,7 @@ def test_zero_errors_with_nobody_to_ask_count_speakers_as_trials():
     assert interval.high[0] == pytest.approx(3 / 40)
 
 
+@pytest.mark.slow
 @few_examples
 @given(seeds)
 def test_limits_hold_the_rate_and_solve_their_equation(rng):
@@ -150,6 +151,7 @@ def test_limits_hold_the_rate_and_solve_their_equation(rng):
     assert np.isnan(limits([0, 1, np.nan], 0.1, 3)).all()
 
 
+@pytest.mark.slow
 @few_examples
 @given(seeds)
 def test_intervals_hold_their_rates_and_widen_with_confidence(rng):
@@ -168,6 +170,7 @@ def test_intervals_hold_their_rates_and_widen_with_confidence(rng):
             assert (wide.high >= narrow.high).all()
 
 
+@pytest.mark.slow
 @few_examples
 @given(seeds)
 def test_successes_mirror_errors(rng):
@@ -180,6 +183,7 @@ def test_successes_mirror_errors(rng):
         assert (interval.method == turned.method).all()
 
 
+@pytest.mark.slow
 @few_examples
 @given(seeds)
 def test_twice_as_many_speakers_narrow_the_interval_half_of_them_widen_it(rng):

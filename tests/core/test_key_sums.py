@@ -50,6 +50,7 @@ WIDE = st.sampled_from([0, 1, 1 << 40, 1 << 61])
 ROWS = st.lists(st.tuples(st.booleans(), WIDE, st.integers(-1, 2), WIDE, st.integers(0, 5)))
 
 
+@pytest.mark.slow
 @given(st.lists(ROWS, min_size=1, max_size=3))
 def test_rows_are_summed_however_wide_their_keys_are(tables):
     dtypes = {"target": bool, "a": np.int64, "b": np.int8, "c": np.int64, "trials": np.int64}
@@ -69,6 +70,7 @@ def test_rows_are_summed_however_wide_their_keys_are(tables):
     assert [*rows] == [(*key, trials) for key, trials in sorted(expected.items())]
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.booleans(), st.integers(-3, 90), st.integers(0, 1 << 40))))
 def test_a_row_is_what_its_code_stands_for(rows):
     dtypes = {"target": np.dtype(bool), "a": np.dtype(np.int8), "b": np.dtype(np.int64)}

@@ -59,6 +59,7 @@ def test_cells_on_one_axis_are_like_cells_alone(tied_sets, counted, stacked):
         np.testing.assert_allclose(cost_of(stacked(cells)), [cost_of(p) for p in cells], atol=1e-12)
 
 
+@pytest.mark.slow
 @given(trials)
 def test_minimum_depends_on_order_alone_and_bounds_cllr(labelled):
     scores, labels = [s for s, _ in labelled], [label for _, label in labelled]

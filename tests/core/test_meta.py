@@ -194,6 +194,7 @@ def test_relative_measures_do_not_see_scale(name, pairs, scale):
     assert scaled.value == pytest.approx(float(unscaled.value), rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.slow
 @given(rates, st.floats(0.01, 1), st.floats(0.01, 1))
 def test_nrb_scales_with_its_average_only(values, average, scale):
     b = np.array(values)
@@ -238,6 +239,7 @@ def test_two_groups_in_closed_form(a, b):
     assert max_geomean([a, b]).value == pytest.approx(np.sqrt(max(a, b) / min(a, b)))
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=8))
 def test_gini_is_the_mean_absolute_difference(values):
     b = np.array(values)
@@ -381,6 +383,7 @@ def test_infinite_values_are_said():
     )
 
 
+@pytest.mark.slow
 def test_eo_measures_are_fairlearns():
     metrics = pytest.importorskip("fairlearn.metrics")
     rng = np.random.default_rng(8)

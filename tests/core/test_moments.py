@@ -121,6 +121,7 @@ def test_target_sums_are_those_of_loops_over_speakers(rng):
         assert np.isnan(getattr(sums, name)).all()
 
 
+@pytest.mark.slow
 @few_examples
 @given(seeds)
 def test_nontarget_sums_are_those_of_loops_over_pairs(rng):
@@ -201,6 +202,7 @@ def test_variance_of_blocks_is_less_of_the_jackknife():
         assert sums.variance[0] == pytest.approx(want * jackknife)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [of_speakers, of_pairs])
 @few_examples
 @given(seeds)
@@ -247,6 +249,7 @@ def test_trends_of_blocks_have_their_share_of_the_jackknife():
     assert (blocks.se[0] / speakers.se[0]) ** 2 == pytest.approx(share / 0.75)
 
 
+@pytest.mark.slow
 @few_examples
 @given(seeds)
 def test_order_and_names_do_not_matter(rng):

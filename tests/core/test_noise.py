@@ -38,6 +38,7 @@ errors_by_metric = st.lists(st.integers(1, 6), min_size=2, max_size=5).flatmap(
 )
 
 
+@pytest.mark.slow
 @given(errors_by_metric)
 @bounded
 def test_permuting_speakers_keeps_errors_trials_and_group_sizes(drawn):
@@ -50,6 +51,7 @@ def test_permuting_speakers_keeps_errors_trials_and_group_sizes(drawn):
     assert (heads.trials == sizes).all()
 
 
+@pytest.mark.slow
 @given(errors_by_metric)
 @bounded
 def test_strata_keep_their_speakers_in_the_groups_they_have_there(drawn):

@@ -108,6 +108,7 @@ def test_limits_cover_the_share_among_people_not_only_among_speakers(s, n):
     assert abs(share.value[is_defined].mean() - true) < 0.03
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(
     st.lists(st.integers(0, 60), min_size=5, max_size=30).filter(any),

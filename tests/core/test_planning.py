@@ -89,6 +89,7 @@ def is_told_worse(group, reference):
     return np.log(group_rate / reference_rate) > reach
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ratio", "rate", "icc", "trials", "multiple"),
     [(2, 0.02, 0.09, 24, 1), (2, 0.1, 0.12, 230, 1), (3, 0.1, 0.12, 24, 8), (3, 0.02, 0.09, 24, 1)],
@@ -198,6 +199,7 @@ def test_needed_speakers_are_the_fewest_with_the_power(
     assert needed == FEWEST_SPEAKERS or power(needed - 1) < 0.8
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(better=st.booleans(), **designs)
 def test_a_detectable_ratio_has_the_power_and_a_nearer_one_has_not(
@@ -212,6 +214,7 @@ def test_a_detectable_ratio_has_the_power_and_a_nearer_one_has_not(
     assert power_to_detect(ratio**0.98, rate, group_sample, reference) < 0.8
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(**designs)
 def test_more_speakers_and_more_trials_never_harm(rate, icc, trials, speakers, sides):

@@ -236,6 +236,7 @@ def test_undefined_rates_name_their_side():
     assert ratio_interval(single, good).value[0] == pytest.approx(1.5)
 
 
+@pytest.mark.slow
 @few_examples
 @given(seeds)
 def test_against_everyone_the_ratio_is_that_to_the_pooled_rate(rng):

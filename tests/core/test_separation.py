@@ -20,6 +20,7 @@ def test_vectors(vector, counted):
         assert dprime(counts) == pytest.approx(expected[name]["dprime_ddof1"], abs=tol)
 
 
+@pytest.mark.slow
 def test_auc_is_scikit_learns_and_the_share_of_pairs(tied_sets, counted):
     for tar, non in tied_sets[:100]:
         area = auc(counted(tar, non))
@@ -45,6 +46,7 @@ def test_dprime_keeps_its_digits_far_from_zero(counted):
     assert dprime(far) == pytest.approx(float(dprime(counted(tar, non))), rel=1e-7)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.integers(-4, 4), st.booleans()), min_size=2, max_size=30).filter(
         lambda drawn: len({label for _, label in drawn}) == 2

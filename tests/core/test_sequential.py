@@ -28,6 +28,7 @@ def moments_of(errors, trials):
     return SpeakerMoments.from_counts(errors, trials, np.ones((1, len(errors))))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0.05, 0.2])
 def test_evidence_of_a_walk_without_drift_hardly_ever_reaches_what_it_must_at_any_step(alpha):
     rng = np.random.default_rng(1)
@@ -50,6 +51,7 @@ def test_the_correlation_of_simulated_speakers_is_found_again():
     )
 
 
+@pytest.mark.slow
 def test_the_variance_is_that_of_scores_of_many_streams_and_less_of_the_same_speakers():
     rng = np.random.default_rng(3)
     drawn = {True: [], False: []}
@@ -124,6 +126,7 @@ def test_days_that_vary_by_chance_are_not_said_to_vary_even_if_a_change_lasts(da
         assert (p <= 0.05).mean() <= 0.06
 
 
+@pytest.mark.slow
 def test_days_that_vary_are_found_and_those_that_vary_as_much_as_allowed_are_not():
     rng = np.random.default_rng(5)
     factor = np.exp(0.5 * rng.standard_normal((300, 60, 1)))
@@ -132,6 +135,7 @@ def test_days_that_vary_are_found_and_those_that_vary_as_much_as_allowed_are_not
     assert (day_variation_p(days, sd=0.6)[0] <= 0.05).mean() < 0.02
 
 
+@pytest.mark.slow
 def test_what_all_have_on_the_same_day_is_no_variation_against_the_others():
     rng = np.random.default_rng(6)
     factor = np.exp(0.5 * rng.standard_normal((300, 60, 1)))

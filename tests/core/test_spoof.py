@@ -332,6 +332,7 @@ def test_minima_are_those_of_the_package_a_dcf(seed):
 scores_of_a_class = st.lists(st.integers(-3, 3), min_size=1, max_size=8)
 
 
+@pytest.mark.slow
 @given(scores_of_a_class, scores_of_a_class, scores_of_a_class)
 def test_minimum_by_fractions(tar, non, spf):
     cost = COST_MODELS["adcf1"]
@@ -350,6 +351,7 @@ def test_minimum_by_fractions(tar, non, spf):
     assert best.value <= 1
 
 
+@pytest.mark.slow
 @given(scores_of_a_class, scores_of_a_class, scores_of_a_class)
 def test_spoof_trials_change_nothing_of_the_two_other_classes(tar, non, spf):
     counts, without = counted(tar, non, spf), counted(tar, non, [])
@@ -362,6 +364,7 @@ def test_spoof_trials_change_nothing_of_the_two_other_classes(tar, non, spf):
     assert min_cdet(counts, cost=voxsrc).value == min_cdet(without, cost=voxsrc).value
 
 
+@pytest.mark.slow
 @given(scores_of_a_class, scores_of_a_class, scores_of_a_class)
 def test_counts_of_parts_add_up(tar, non, spf):
     whole = counted(tar, non, spf)

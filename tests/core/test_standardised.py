@@ -203,6 +203,7 @@ def test_groups_without_errors_or_with_nothing_else_keep_their_exact_rates():
     assert interval.method.tolist() == ["zero-errors"] * 2
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_names_of_speakers_and_of_strata_do_not_matter(seed):

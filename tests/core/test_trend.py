@@ -80,6 +80,7 @@ def test_the_variance_is_near_that_of_refitting_without_each_speaker():
     assert fit.se[0] >= independent * (1 - 1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(st.floats(0.01, 100), st.floats(-1000, 1000))
 def test_units_scale_the_slope_and_shifts_leave_it(unit, shift):
@@ -92,6 +93,7 @@ def test_units_scale_the_slope_and_shifts_leave_it(unit, shift):
     np.testing.assert_allclose(moved.p, plain.p, rtol=1e-6)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.permutations(range(10)))
 def test_names_of_speakers_do_not_matter(order):

@@ -168,6 +168,7 @@ def test_values_rise_as_numbers_if_all_of_them_are(values, order):
 CELLS = st.lists(st.sampled_from([None, "", " ", "a", "b ", " b", "NA", "unknown", "C", "c"]))
 
 
+@pytest.mark.slow
 @BOUNDED
 @given(chunks=st.lists(CELLS, max_size=4))
 def test_values_are_numbered_alike_whatever_the_chunks(chunks):

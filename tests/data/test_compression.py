@@ -30,6 +30,7 @@ def packed_text(name: str) -> bytes:
     return pack(name, TEXT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_whole(write, name):
     content = read_content(write("x", packed_text(name)))

@@ -638,6 +638,7 @@ def test_embeddings_are_known_by_their_folder_and_by_each_file_of_it(tmp_path, n
     assert not inspect(store / "mine.csv").files[0].description
 
 
+@pytest.mark.slow
 def test_recordings_of_embeddings_are_still_a_table_of_utterances(tmp_path):
     (tmp_path / "store.json").write_text("{}")
     ids = sorted({utterance for row in TRIALS for utterance in row[:2]})

@@ -257,6 +257,7 @@ def test_a_named_encoding_is_for_texts_that_are_not_unicode(write):
         read_content(write("more.csv", "id\nJosé,Jörg\n".encode("cp1252")))
 
 
+@pytest.mark.slow
 def test_every_command_takes_an_encoding_and_tells_a_guess(write, tmp_path, capsys):
     from parivox.cli import main
 
@@ -325,6 +326,7 @@ def test_western_text_comes_back_or_is_refused(tmp_path, names):
     assert content.payload.decode() == data.decode(content.encoding or "utf-8")
 
 
+@pytest.mark.slow
 @FUZZ
 @given(names=st.lists(st.text(min_size=1), min_size=1), order=st.sampled_from(["le", "be"]))
 def test_any_text_in_utf16_comes_back(tmp_path, names, order):
@@ -343,6 +345,7 @@ pieces = st.sampled_from(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @FUZZ
 @given(data=st.lists(pieces | st.binary(max_size=6), max_size=12).map(b"".join))
 def test_any_bytes_give_a_table_or_one_sentence(tmp_path, data):

@@ -145,6 +145,7 @@ def test_a_model_cannot_fail_to_be_acquired(read, write):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from(sorted(STAGE_WORDS))), min_size=1)

@@ -144,6 +144,7 @@ def test_scores_alone_get_their_labels_from_the_speakers(read, csv, rows, plain,
     assert count(trial_set, "trials with a label inferred from the speakers") == 5
 
 
+@pytest.mark.slow
 def test_parquet_and_arrow(read, rows, check_same_trials, tmp_path):
     for name, write in {
         "parquet": "write_parquet", "arrow": "write_ipc", "arrow-stream": "write_ipc_stream",
@@ -622,6 +623,7 @@ def speechlab():
     del FORMATS[added.name]
 
 
+@pytest.mark.slow
 def test_one_registration_adds_a_format(speechlab, write, csv, rows):
     lines = [f"{s} {'target' if y == '1' else 'nontarget'} {e} {t}" for e, t, s, y in rows]
     scores = write("scores.txt", "\n".join(lines))

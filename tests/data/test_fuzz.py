@@ -117,6 +117,7 @@ def fuzzed(tmp_path):
     return run
 
 
+@pytest.mark.slow
 @FUZZ
 @given(data=contents, format_name=st.sampled_from([None, *FORMATS]))
 def test_trials(fuzzed, data, format_name):
@@ -129,6 +130,7 @@ def test_trials(fuzzed, data, format_name):
     fuzzed(data, job)
 
 
+@pytest.mark.slow
 @FUZZ
 @given(scores=contents, listed=contents)
 def test_scores_and_their_trials(fuzzed, scores, listed, tmp_path):
@@ -141,12 +143,14 @@ def test_scores_and_their_trials(fuzzed, scores, listed, tmp_path):
     fuzzed(scores, job)
 
 
+@pytest.mark.slow
 @FUZZ
 @given(data=contents)
 def test_speakers(fuzzed, data):
     fuzzed(data, lambda path: read_speakers(path).ids)
 
 
+@pytest.mark.slow
 @FUZZ
 @given(data=contents)
 def test_utterances(fuzzed, data):

@@ -244,6 +244,7 @@ def test_a_group_without_any_value_of_the_data_is_refused(read):
         gender.refuse_empty_groups([])
 
 
+@pytest.mark.slow
 @pytest.mark.minimal
 def test_long_lists_are_checked_in_time_and_told_in_part():
     recipe = GroupDefinition({"all": tuple(f"x{i}" for i in range(50_000))})
@@ -348,6 +349,7 @@ def test_files_that_cannot_be_read(read, tmp_path):
         read("by: " + "x" * (1 << 20))
 
 
+@pytest.mark.slow
 @pytest.mark.minimal
 def test_yaml_is_loaded_where_a_groups_file_is_read_and_nowhere_else():
     import subprocess
@@ -391,6 +393,7 @@ def test_any_document_is_read_or_refused_in_a_sentence(tmp_path_factory, documen
         read_or_refused(source)
 
 
+@pytest.mark.slow
 @pytest.mark.minimal
 @pytest.mark.filterwarnings("ignore::parivox.errors.EncodingGuessed")
 @settings(deadline=None, max_examples=100)

@@ -250,6 +250,7 @@ def test_a_file_of_very_many_ids_is_cut_off_earlier(monkeypatch):
     assert (inspected_file.rows, inspected_file.whole) == (2, False)
 
 
+@pytest.mark.slow
 def test_columns_of_either_side_are_one_attribute(write):
     header = "bio_ref_template_id,probe_template_id,score,bio_ref_sex,probe_sex,probe_session"
     rows = [("a/1", "a/2", 1.0, "f", "f", 1), ("a/1", "b/1", 0.5, "f", "m", 2)]
@@ -463,6 +464,7 @@ def session_trials(form, n_speakers=12):
     return text("enrol,test,score,label", rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("form", "patterns"),
     [
@@ -488,6 +490,7 @@ def test_speakers_behind_letters_and_zeros_are_located_as_the_labels_have_them(
     assert {row["speakers"] for row in audit.rates(grouping="all")} == {12}
 
 
+@pytest.mark.slow
 def test_a_part_of_the_ids_that_contradicts_the_labels_is_not_proposed(write):
     people = write("p.csv", text("speaker,sex", [(n, "fm"[n % 2]) for n in range(1, 13)]))
     form = "anna-{n:04}x/sess{k}/utt7.wav"  # where sessions are the only numbers of the table
@@ -618,6 +621,7 @@ def test_a_list_shows_that_scores_are_distances(write):
     assert inspect(scores, write("l.csv", LIST)).next.endswith("--distance")
 
 
+@pytest.mark.slow
 def test_without_labels_the_speakers_tell_which_trials_are_target_ones(folder):
     (score_file, _) = inspect(folder / "kaldi.scores", folder / "people.csv").files
     assert (score_file.labels.target, score_file.labels.nontarget, score_file.labels.source) == (
@@ -797,6 +801,7 @@ def test_what_files_hold_is_shown_as_it_is_on_one_line(write):
     assert "[red]" in inspection_text(inspection)
 
 
+@pytest.mark.slow
 def test_the_findings_are_json(folder):
     inspection = inspect(*(folder / name for name in FILES))
     record = json.loads(to_json(inspection))
@@ -855,6 +860,7 @@ def full_score_list(folder):
     return [folder / f"{name}.csv" for name in ("scores", "list", "people")]
 
 
+@pytest.mark.slow
 def test_a_full_score_list_is_proposed_as_identification(tmp_path):
     scores, persons, people = full_score_list(tmp_path)
     inspection = pv.inspect(scores, persons, people)
@@ -881,6 +887,7 @@ def test_a_full_score_list_is_proposed_as_identification(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_a_full_score_list_beside_other_searches_is_no_fault(tmp_path):
     scores, persons, people = full_score_list(tmp_path)
     candidates = tmp_path / "candidates.csv"

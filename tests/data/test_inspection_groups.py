@@ -47,6 +47,7 @@ def test_a_groups_file_is_told_and_goes_into_the_command(files, write, name):
     assert set(rows["group"]) >= {"women", "men"}
 
 
+@pytest.mark.slow
 def test_the_order_of_a_groups_file_does_not_matter(files, write):
     groups = write("g.yaml", GROUPS)
     assert pv.inspect(groups, *files).next == pv.inspect(*files, groups).next
@@ -132,6 +133,7 @@ def test_nothing_is_raised_whatever_a_groups_file_says(files, write, text):
 # ---- files given twice, and files of one name
 
 
+@pytest.mark.slow
 def test_a_file_that_is_given_twice_is_told_once(files):
     inspection = pv.inspect(files[0], *files)
     assert [file.kind for file in inspection.files] == ["scores", "speakers"]
@@ -139,6 +141,7 @@ def test_a_file_that_is_given_twice_is_told_once(files):
     assert inspection.next == pv.inspect(*files).next
 
 
+@pytest.mark.slow
 def test_scores_whose_files_have_one_name_are_named_in_the_command(files, tmp_path):
     paths = []
     for folder in ("easy", "hard"):

@@ -14,6 +14,7 @@ SEGMENTS = {
 TRIALS = {"modelid": ["m1", "m2", "m1", "m2"], "segmentid": ["g4", "g5", "g5", "g4"]}
 
 
+@pytest.mark.slow
 def test_the_recordings_of_a_store_are_no_failures(tmp_path):
     table = {
         "utterance": ["a/1.wav", "a/2.wav", "b/1.wav"],

@@ -89,6 +89,7 @@ def test_what_is_packed_may_fill_the_disk_but_for_a_rest(tmp_path, monkeypatch):
         read_content(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [7_000, 140_000])
 def test_a_header_may_be_long_and_is_told_where_it_is_too_long(write, columns):
     names = [f"question{i}" for i in range(columns)]

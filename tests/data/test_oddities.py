@@ -56,6 +56,7 @@ def inspected(*files):
     return {in_words(oddity.what): (oddity.count, in_words(oddity.note)) for oddity in odd}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("values", "note"),
     [
@@ -92,6 +93,7 @@ def test_ages_that_are_none_are_told_with_the_range_of_bands(attributes):
     assert inspected(table)["numbers in 'age' that are far from all others"] == odd
 
 
+@pytest.mark.slow
 def test_numbers_of_recordings_and_of_trials_are_told_too():
     scores = trials()
     scores["snr"] = [float(i % 30) for i in range(len(scores["score"]))]
@@ -113,6 +115,7 @@ def change_some_scores(share, change, seed=3):
     return changed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -134,6 +137,7 @@ def test_scores_that_cannot_all_be_meant_are_told(change, message):
     assert inspected(scores, people("sex", ["f", "m"])) == notes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "ids", ["{0}//v{0}/{1}.wav", "./{0}/v{0}/{1}.wav", "{0}/v{0}/{1}.flac", "{0}/v{0}/{1}"]
 )
@@ -148,6 +152,7 @@ def test_ids_that_differ_in_slashes_or_ending_are_told(ids):
     assert f"ids that differ only in {difference}" in inspected(trials_of_both)
 
 
+@pytest.mark.slow
 def test_development_trials_that_are_audited_are_told():
     scores = trials()
     notes = noted(scores, threshold_from=scores, operating_points="fpr=0.1")
@@ -186,6 +191,7 @@ def test_scores_of_any_system_are_not_odd(draw):
     assert [oddity.what for oddity in oddities if oddity.what != "trials_with_one_score"] == []
 
 
+@pytest.mark.slow
 def test_what_is_odd_is_printed_and_stands_before_the_answer_of_a_page(tmp_path, optional):
     from parivox.report.full_tables import every_table
 

@@ -35,6 +35,7 @@ def counted(scores, **options):
     return tuple(counts.get(item, 0) for item in items)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", WORDS)
 def test_a_placeholder_in_a_table_of_recordings_is_nobody(word):
     assert counted(TRIALS, utterances=recordings(word)) == (2, 1, 2)
@@ -53,6 +54,7 @@ def test_a_name_that_is_no_placeholder_is_a_speaker(name):
     assert counted(TRIALS, utterances=recordings(name)) == (3, 2, 0)
 
 
+@pytest.mark.slow
 def test_a_placeholder_in_columns_of_speakers_and_in_ids_is_nobody():
     owner = dict(zip(recordings("NA")["utterance"], recordings("NA")["speaker"], strict=True))
     sides = ("enrol", "test")
@@ -87,6 +89,7 @@ def test_labels_make_no_pair_of_nobody():
     assert counted(labelled, utterances=recordings("nan")) == (2, 2, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["nan", "unknown", "-1"])
 def test_trials_of_nobody_are_named_in_the_first_lines(word):
     audit = parivox.audit(
@@ -113,6 +116,7 @@ def test_lists_are_not_built_of_nobody():
         Pool.read(table, by="channel")
 
 
+@pytest.mark.slow
 def test_words_of_the_user_stand_for_nobody():
     with_word = counted(TRIALS, utterances=recordings("guest"))
     assert with_word == (3, 2, 0)

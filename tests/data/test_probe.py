@@ -55,6 +55,7 @@ def with_probe(tmp_path, monkeypatch):
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "arrow-stream"])
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_process_that_aborts_is_a_sentence(with_probe, tmp_path, kind, packed):
@@ -73,6 +74,7 @@ def test_what_aborts_of_several_is_named(with_probe):
         check_decodes(*(UndecodedTable(f"{name}.counts", "parquet", name) for name in "abc"))
 
 
+@pytest.mark.slow
 def test_counts_are_decoded_in_one_process(tmp_path, monkeypatch):
     trials = {"enrol": ["a/1", "a/1"], "test": ["a/2", "b/1"], "score": [0.9, 0.1]}
     people = {"id": ["a", "b"], "gender": ["f", "m"]}
@@ -95,6 +97,7 @@ def test_counts_are_decoded_in_one_process(tmp_path, monkeypatch):
         pv.audit(files)
 
 
+@pytest.mark.slow
 def test_the_process_says_what_the_engine_says(tmp_path):
     data = bytearray(written(PEOPLE, "parquet"))
     data[len(data) // 3 : len(data) // 2] = bytes(len(data) // 2 - len(data) // 3)

@@ -229,6 +229,7 @@ def test_a_log_of_a_service_has_claims_callers_and_decisions(tmp_path, names):
     assert pooled["errors"] == sum(score <= 0 for _, _, score, _ in targets)
 
 
+@pytest.mark.slow
 def test_two_columns_of_scores_are_asked_for(tmp_path, expected):
     names = "enrol,test,cosine_score,plda_score,label"
     rows = [
@@ -290,6 +291,7 @@ ID_SHAPES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ID_SHAPES)
 def test_the_place_of_the_speaker_is_told_and_what_is_told_works(tmp_path, shape, expected):
     enrol, test = ID_SHAPES[shape]
@@ -302,6 +304,7 @@ def test_the_place_of_the_speaker_is_told_and_what_is_told_works(tmp_path, shape
     assert [word for word in shlex.split(proposed) if "{speaker" in word] == patterns
 
 
+@pytest.mark.slow
 def test_sides_may_have_patterns_of_their_own(tmp_path, expected):
     enrol, test = ID_SHAPES["VoicePrivacy"]
     scores, speakers = scores_file(tmp_path, enrol=enrol, test=test), speakers_file(tmp_path)
@@ -346,6 +349,7 @@ def test_patterns_that_cannot_be_meant_are_refused(tmp_path, pattern, sentence):
         rates(scores_file(tmp_path), speakers_file(tmp_path), utterances=pattern)
 
 
+@pytest.mark.slow
 def test_a_table_of_models_may_stand_in_for_the_pattern_of_enrolments(tmp_path, expected):
     scores = scores_file(tmp_path, enrol="m{speaker}", test="{speaker}-t{recording}")
     rows = [f"m{speaker},{speaker},{speaker}-e{i}" for speaker in SPEAKERS for i in (1, 2)]
@@ -377,6 +381,7 @@ def test_spellings_of_speakers_are_told(tmp_path, make, sentence):
         rates(scores_file(tmp_path, **ids), speakers)
 
 
+@pytest.mark.slow
 def test_that_no_part_is_known_is_said_only_where_it_is_true(tmp_path):
     speakers = speakers_file(tmp_path)
     scores = scores_file(tmp_path, enrol="x{speaker}y", test="x{speaker}y{recording}z")
@@ -406,6 +411,7 @@ def printed(tmp_path, monkeypatch, capsys):
     return run
 
 
+@pytest.mark.slow
 def test_files_of_one_name_are_parts_of_one_list(printed):
     whole = printed("S=scores.csv")
     for files in (["S=part0.csv", "S=part1.csv", "S=part2.csv"], ["S=part*.csv"]):
@@ -416,6 +422,7 @@ def test_files_of_one_name_are_parts_of_one_list(printed):
     assert "2 systems in 3 files" in with_other
 
 
+@pytest.mark.slow
 def test_unnamed_files_without_a_common_trial_are_asked_about(printed):
     refusal = printed("part0.csv", "part1.csv", "part2.csv")
     assert "no trials in common" in refusal
@@ -454,6 +461,7 @@ def audited(words, capsys):
     }
 
 
+@pytest.mark.slow
 def test_a_json_object_of_lists_has_the_speakers_of_each_group(tmp_path, expected):
     groups = {gender: [s for s in SPEAKERS if GENDER[s] == gender] for gender in "fm"}
     groups["m"].append("00099")  # lists of other lengths, too
@@ -503,6 +511,7 @@ def test_decimal_commas_stand_between_other_separators(tmp_path, separator, has_
     assert rates(file, speakers_file(tmp_path)) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_models", [1, 2])
 @pytest.mark.parametrize("separator", [" ", "\t"])
 def test_a_map_of_models_and_speakers_needs_no_header(
@@ -519,6 +528,7 @@ def test_a_map_of_models_and_speakers_needs_no_header(
         assert audited(words, capsys) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_turned", [False, True])
 def test_inspect_knows_a_map_of_recordings_by_the_ids_of_trials(
     tmp_path, capsys, is_turned, expected
@@ -532,6 +542,7 @@ def test_inspect_knows_a_map_of_recordings_by_the_ids_of_trials(
     assert audited(words, capsys) == expected
 
 
+@pytest.mark.slow
 def test_a_table_of_ids_and_genders_is_no_map_of_models(tmp_path, capsys, expected):
     file = written(tmp_path / "g.txt", ["id sex", *(f"{s} {g}" for s, g in GENDER.items())])
     scores = scores_file(tmp_path, "spk.csv", enrol="{speaker}")
@@ -557,6 +568,7 @@ def test_a_column_of_label_words_is_one_of_labels(tmp_path, capsys):
         pv.metrics(two)
 
 
+@pytest.mark.slow
 def test_inspect_takes_names_of_systems(tmp_path, capsys, expected):
     words, _ = printed_proposal(capsys, f"V2={scores_file(tmp_path)}", speakers_file(tmp_path))
     assert audited(words, capsys) == expected
@@ -600,6 +612,7 @@ def test_scores_and_labels_without_a_header_are_proposed_for_metrics(tmp_path, c
         rates(file, speakers_file(tmp_path))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("has_speakers", [False, True])
 def test_models_have_a_column_for_each_recording(tmp_path, capsys, has_speakers, expected):
     columns = ["model-id", *["speaker-id"] * has_speakers, "phrase-id"]
@@ -615,6 +628,7 @@ def test_models_have_a_column_for_each_recording(tmp_path, capsys, has_speakers,
     assert audited(words, capsys) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("separator", [" ", "\t"])
 def test_inspect_knows_a_wide_map_by_the_ids_of_trials(tmp_path, capsys, separator, expected):
     recordings = "," if separator == "\t" else " "
@@ -629,6 +643,7 @@ def test_inspect_knows_a_wide_map_by_the_ids_of_trials(tmp_path, capsys, separat
     assert audited(words, capsys) == expected
 
 
+@pytest.mark.slow
 def test_a_table_of_tests_and_speakers_is_no_map_of_enrolments(tmp_path, capsys, expected):
     rows = trial_rows(enrol="{speaker}")
     number = {test: f"LA_D_{i}" for i, test in enumerate(dict.fromkeys(row[1] for row in rows))}

@@ -36,6 +36,7 @@ def audited(path, **options):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("is_packed", [False, True])
 def test_rows_between_two_stray_quotes_are_not_lost(tmp_path, end, is_packed):
@@ -98,6 +99,7 @@ def test_a_cell_without_an_end_in_ragged_rows_is_refused_in_words_of_ours(tmp_pa
         read_table(path, "speakers")
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.lists(st.sampled_from(["", "x", '"', '"x', 'x"', '"x"', 'x"y']), min_size=3, max_size=3),
@@ -131,6 +133,7 @@ def spanning(end="\n"):
     return trials.replace("\n", end), people.replace("\n", end)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_cells_over_several_lines_are_reported_with_their_row(tmp_path, end):
     trials, people = spanning(end)
@@ -152,6 +155,7 @@ def test_cells_over_several_lines_are_reported_with_their_row(tmp_path, end):
     assert [file.read["spanning"] for file in files] == ["2 (first: row 3)", "1 (first: row 2)"]
 
 
+@pytest.mark.slow
 def test_a_cell_over_several_lines_in_one_of_many_blocks_is_counted_once(tmp_path, monkeypatch):
     monkeypatch.setattr("parivox.data.formats.delimited.CHUNK_BYTES", 64)
     (tmp_path / "s.csv").write_text(spanning()[0])

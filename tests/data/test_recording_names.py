@@ -95,6 +95,7 @@ def test_calls_of_two_speakers_each_are_recordings():
     assert not names_of(ids, speakers).are_doubtful
 
 
+@pytest.mark.slow
 @given(st.permutations(range(2 * 2 * SPEAKERS)))
 def test_the_order_of_ids_changes_nothing(order):
     ids, speakers = layout(ATTRIBUTES["languages"])
@@ -152,6 +153,7 @@ def failed(audit):
     return {check["id"]: check_sentence(check) for check in audit.record["list_checks"]["scores"]}
 
 
+@pytest.mark.slow
 def test_an_audit_an_inspection_and_a_check_doubt_the_same_folders():
     scores = trials(["fi", "sv"])
     audit = pv.audit(scores, speakers=PEOPLE, by="sex", intervals=False)
@@ -197,6 +199,7 @@ def test_folders_that_are_trusted_are_named_as_the_source():
     assert "(recording: folder of the path)" in check["recordings"].sentence
 
 
+@pytest.mark.slow
 def test_target_trials_of_doubtful_folders_are_of_no_grade():
     by_grade = pv.audit(trials(["fi", "sv"]), speakers=PEOPLE, by="grade", intervals=False)
     session_audit = pv.audit(

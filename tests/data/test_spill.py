@@ -152,6 +152,7 @@ def test_contradictions_are_found_across_chunks(
     assert [path for path in tmp_path.iterdir() if path.is_dir()] == []
 
 
+@pytest.mark.slow
 def test_a_bad_cell_far_down_has_its_row(read, csv, many, people, large):
     large()
     with pytest.raises(
@@ -160,6 +161,7 @@ def test_a_bad_cell_far_down_has_its_row(read, csv, many, people, large):
         read(csv([*many, ("s00/0", "s01/0", "x", "0")]), people=people)
 
 
+@pytest.mark.slow
 def test_folders_go_even_after_an_error():
     folder = ScratchFolder()
     path = Path(folder.path)

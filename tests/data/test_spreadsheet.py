@@ -341,6 +341,7 @@ def test_a_workbook_too_large_is_named(write, monkeypatch):
         read_table(write("p", bomb), "speakers")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("declared", ['SYSTEM "file:///etc/hostname"', '"&b;&b;&b;&b;"'])
 @pytest.mark.parametrize(
     ("member", "kind", "content"),
@@ -485,6 +486,7 @@ def test_any_sheet_gives_all_its_rows_or_one_sentence(optional, tmp_path, rows, 
         assert table.height == len(filled_rows)
 
 
+@pytest.mark.slow
 @FUZZ
 @given(data=st.data())
 def test_a_damaged_workbook_gives_a_table_or_one_sentence(tmp_path, data):

@@ -81,6 +81,7 @@ def test_numbers_and_plain_texts_in_a_csv_stay_as_they_are(tmp_path, text):
     assert (tmp_path / "t.csv").read_text() == f"group\n{text}\n"
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(st.none() | st.floats(allow_nan=False), st.text(st.characters()))))
 def test_json_holds_every_number_and_text_as_it_is(cells):

@@ -49,6 +49,7 @@ def test_a_shift_between_groups_comes_out_as_the_distance_of_their_lines(calibra
     assert zero["m"] - zero["f"] == pytest.approx(1, abs=0.2)
 
 
+@pytest.mark.slow
 def test_groups_that_are_alike_keep_the_common_calibrator(alike):
     trials, speakers = alike
     calibration = pv.calibrate(trials, speakers=speakers, **OPTIONS)
@@ -71,6 +72,7 @@ def test_noise_looks_like_a_gain_only_to_those_it_was_found_on(alike):
         assert rows(calibration, "per group")[group]["gain"] < 0
 
 
+@pytest.mark.slow
 def test_the_order_of_rows_changes_nothing(shifted, calibration):
     trials, speakers = shifted
     reversed_calibration = pv.calibrate(trials.reverse(), speakers=speakers, **OPTIONS)
@@ -88,6 +90,7 @@ def test_what_is_said_is_so_where_a_group_has_its_own(calibration):
     assert off["per group"] < 0.5 < off["common"]
 
 
+@pytest.mark.slow
 def test_likelihood_ratios_are_judged_as_they_are_and_other_scores_beside(shifted):
     trials, speakers = shifted
     half = trials.with_columns(score=pl.col("score") / 2)
@@ -122,6 +125,7 @@ def test_a_calibrator_that_is_written_is_read_and_applied_as_it_was(
     assert loss["value"] < 0.02
 
 
+@pytest.mark.slow
 def test_one_calibrator_for_all_needs_no_group_and_no_label(alike, tmp_path):
     trials, speakers = alike
     pv.calibrate(trials, speakers=speakers, method="isotonic", **OPTIONS).save(tmp_path / "c.json")
@@ -135,6 +139,7 @@ def test_one_calibrator_for_all_needs_no_group_and_no_label(alike, tmp_path):
     assert ratios["score"][3] is None
 
 
+@pytest.mark.slow
 def test_distances_are_negated_as_when_they_were_calibrated(alike, tmp_path):
     trials, speakers = alike
     far = trials.with_columns(score=-pl.col("score"))
@@ -154,6 +159,7 @@ def is_valid(optional):
     return optional("jsonschema").Draft202012Validator(json.loads(schema_file.read_text())).is_valid
 
 
+@pytest.mark.slow
 def test_what_is_written_is_right_by_the_schema(shifted, written, is_valid):
     trials, speakers = shifted
     steps = pv.calibrate(trials, speakers=speakers, method="isotonic", **OPTIONS).calibrator
@@ -267,6 +273,7 @@ def test_lists_beyond_memory_and_counts_are_refused(shifted, tmp_path, monkeypat
         find(trials, speakers=speakers, **OPTIONS)
 
 
+@pytest.mark.slow
 def test_a_group_too_small_or_without_a_line_keeps_the_common_calibrator(shifted):
     trials, speakers = shifted
     few = speakers.with_columns(
@@ -286,6 +293,7 @@ def test_a_group_too_small_or_without_a_line_keeps_the_common_calibrator(shifted
     assert reason == "every target trial outscores all nontarget trials, so the slope is unlimited"
 
 
+@pytest.mark.slow
 def test_people_alone_in_their_group_and_of_unknown_group_take_the_common_calibrator(shifted):
     trials, speakers = shifted
     regrouped_speakers = speakers.with_columns(
@@ -329,6 +337,7 @@ def test_the_command_writes_applies_and_draws(run, files):
                "--no-intervals", "--quiet")  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -17,6 +17,7 @@ RULES = {"parivox-thresholds": 1, "by": "gender", "common": 2.0, "thresholds": {
 FAST = {"by": "gender", "operating_points": "deployed", "intervals": False}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rules.yaml", "rules.json"])
 def test_a_rule_that_is_written_is_read_as_it_was(shifted, tmp_path, name):
     trials, speakers = shifted
@@ -31,6 +32,7 @@ def test_a_rule_that_is_written_is_read_as_it_was(shifted, tmp_path, name):
     assert rules.record()["trials_sha256"] == selection.record["trials_sha256"]
 
 
+@pytest.mark.slow
 def test_an_audit_by_a_rule_is_that_of_its_decisions(shifted):
     trials, speakers = shifted
     genders = dict(zip(speakers["speaker"], speakers["gender"], strict=True))
@@ -42,6 +44,7 @@ def test_an_audit_by_a_rule_is_that_of_its_decisions(shifted):
     assert rule_audit.record["thresholds"]["thresholds"] == {"m": 2.5}
 
 
+@pytest.mark.slow
 def test_an_answer_says_whether_its_thresholds_were_found_on_the_same_trials(
     shifted, alike, tmp_path
 ):
@@ -62,6 +65,7 @@ def test_an_answer_says_whether_its_thresholds_were_found_on_the_same_trials(
     assert threshold_caveats(alike[0], ["fpr=0.05"]) == [message]
 
 
+@pytest.mark.slow
 def test_the_group_may_be_that_of_the_person_at_the_door_and_unknown(shifted):
     trials, speakers = shifted
     partly_known = speakers.with_columns(
@@ -98,6 +102,7 @@ def is_valid(optional):
     return valid
 
 
+@pytest.mark.slow
 def test_what_is_written_and_the_example_are_right_by_the_schema(shifted, is_valid):
     trials, speakers = shifted
     assert is_valid(EXAMPLE)
@@ -142,6 +147,7 @@ def test_a_rule_decides_scores_of_one_system_alone(shifted):
         pv.audit(decided, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "option"), [("thresholds", "--out"), ("calibrate", "--out"), ("gate", "--junit")]
 )

@@ -67,6 +67,7 @@ def test_what_lies_between_keeps_a_share_of_the_difference_to_the_common_thresho
         assert 0.5 < share < 1
 
 
+@pytest.mark.slow
 def test_groups_that_are_alike_keep_the_common_threshold(alike):
     trials, speakers = alike
     selection = pv.thresholds(trials, speakers=speakers, **OPTIONS)
@@ -83,6 +84,7 @@ def test_every_trial_is_judged_once(selection, shifted):
     assert everyone["speakers"] == 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("aim", ["fnr=0.1", "least-worst"])
 def test_the_same_seed_deals_the_same_folds_whatever_the_order_of_rows(shifted, aim):
     trials, speakers = shifted
@@ -128,6 +130,7 @@ def test_trials_of_a_fold_touch_no_threshold_that_they_are_judged_by():
         assert is_same == bool(held_folds & 1)
 
 
+@pytest.mark.slow
 def test_a_speaker_on_both_sides_is_a_gain_that_is_none():
     """Were thresholds found on the judged speakers, noise would look like a gain."""
     gains = []
@@ -174,6 +177,7 @@ def test_chance_of_pairs_is_no_part_of_thresholds_that_target_trials_alone_set()
 # ---- aims ----
 
 
+@pytest.mark.slow
 def test_no_group_has_a_larger_fpr_than_the_largest_one_asked_for(shifted):
     trials, speakers = shifted
     selection = pv.thresholds(trials, speakers=speakers, **OPTIONS | {"aim": "max-fpr=0.05"})
@@ -203,6 +207,7 @@ def test_the_least_worst_threshold_costs_the_group_with_the_largest_cost_least()
     )
 
 
+@pytest.mark.slow
 def test_scores_without_the_shift_do_at_one_threshold_what_groups_do_at_their_own(shifted):
     trials, speakers = shifted
     genders = dict(zip(speakers["speaker"], speakers["gender"], strict=True))
@@ -246,6 +251,7 @@ def test_one_class_alone_and_other_trials_are_refused(shifted):
         pv.thresholds(trials, speakers=speakers, normalised=trials[1:], **OPTIONS)
 
 
+@pytest.mark.slow
 def test_a_group_too_small_to_be_held_out_keeps_the_common_threshold(shifted):
     trials, speakers = shifted
     few = speakers.with_columns(
@@ -258,6 +264,7 @@ def test_a_group_too_small_to_be_held_out_keeps_the_common_threshold(shifted):
     assert "x" not in selection.apart
 
 
+@pytest.mark.slow
 def test_people_of_unknown_group_take_the_common_threshold(shifted):
     trials, speakers = shifted
     partly_known = speakers.with_columns(

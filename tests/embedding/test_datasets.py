@@ -155,6 +155,7 @@ def saved(request, tmp_path):
     return write_table
 
 
+@pytest.mark.slow
 def test_classes_are_known_by_their_names(saved):
     columns = {"enrol": ["a/1", "a/2", "b/1", "b/2"], "test": ["a/3", "b/3", "b/3", "a/3"]}
     rows = pl.DataFrame({**columns, "score": [1.0, 0, 1, 0], "label": [0, 1, 0, 1]})

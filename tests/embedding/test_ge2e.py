@@ -177,6 +177,7 @@ def test_every_sample_but_a_little_rest_is_in_a_window(samples):
 # ---- weights -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_arrays_are_taken_from_where_they_stand_in_the_checkpoint(drawn, tmp_path, monkeypatch):
     content = bytearray(17_090_379)
     starts = {"linear.bias": 6_699, "linear.weight": 7_731, "lstm.weight_ih_l0": 269_883,
@@ -214,6 +215,7 @@ def test_other_weights_are_refused(drawn, tmp_path):
         load_ge2e(tmp_path / "gone.pt")
 
 
+@pytest.mark.slow
 def test_the_cache_is_filled_once_and_mended(drawn, tmp_path, monkeypatch, capsys):
     fetched = []
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

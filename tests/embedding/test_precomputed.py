@@ -220,6 +220,7 @@ def test_vectors_of_two_systems(tmp_path):
         read(tmp_path / "e.npz")
 
 
+@pytest.mark.slow
 def test_rows_without_numbers(tmp_path):
     pl.DataFrame({"id": ["a", None], "embedding": [[1.0], [2.0]]}).write_parquet(
         tmp_path / "e.parquet"

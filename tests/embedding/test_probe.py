@@ -38,6 +38,7 @@ def test_a_sound_system_has_no_finding():
     assert json.loads(json.dumps(report.to_json()))["findings"][2]["difference"] == 0
 
 
+@pytest.mark.slow
 def test_the_same_probe_twice_is_the_same():
     assert probe(Spectrum()) == probe(Spectrum())
 
@@ -132,6 +133,7 @@ def test_audio_comes_at_the_systems_rate():
     assert lengths[0] == (16_000, 8_000)
 
 
+@pytest.mark.slow
 def test_audio_is_as_long_as_the_system_needs():
     def strict(waveform, rate):
         assert len(waveform) >= 5 * rate
@@ -158,6 +160,7 @@ class Verifier:
         return float(-self.sign * away + self.draw.normal(0, 1) * self.noise)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("verifier_options", "check", "verdict"),
     [

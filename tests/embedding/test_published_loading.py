@@ -193,6 +193,7 @@ def test_without_torch_the_extra_is_named(monkeypatch, tmp_path):
         load_published("eres2net", tmp_path)
 
 
+@pytest.mark.slow
 def test_nothing_is_imported_before_it_is_asked_for():
     code = (
         "import sys, parivox.embedding.systems.published as p; p.PUBLISHED['ecapa'];"

@@ -32,6 +32,7 @@ def test_a_seed_is_a_voice_and_a_sentence():
     assert (first_voice != second_voice).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [0.02, 0.5, 3.0])
 def test_speech_is_as_long_as_asked_finite_and_not_clipped(seconds):
     for seed in range(10):
@@ -59,6 +60,7 @@ def test_the_pitch_is_the_voices():
         assert RATE / period == pytest.approx(pitch, rel=0.2)
 
 
+@pytest.mark.slow
 def test_voices_of_one_pitch_are_told_apart_by_their_spectrum():
     voices = [dataclasses.replace(draw_voice(s), pitch=150.0) for s in range(12)]
     spectra = [spectrum(speak(v, 3.0, 50 * s + k)) for s, v in enumerate(voices) for k in range(4)]

@@ -173,6 +173,7 @@ def test_the_same_trials_are_not_counted_as_another_day(again):
         again(calls(3))
 
 
+@pytest.mark.slow
 def test_a_state_of_another_key_is_refused(again, tmp_path):
     (tmp_path / "other").write_text("fedcba9876543210")
     with pytest.raises(pv.ConfigError, match="was started with another key"):
@@ -205,6 +206,7 @@ def test_a_day_that_cannot_be_written_is_not_counted(again, tmp_path, monkeypatc
     assert again().record["days"] == WEEKS + 1
 
 
+@pytest.mark.slow
 def test_a_stream_begins_with_a_new_key_and_goes_on_with_it(tmp_path):
     options = {"state": tmp_path / "state", "speakers": PEOPLE, "by": "gender"}
     key = tmp_path / "key"

@@ -188,6 +188,7 @@ EDITED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EDITED)
 def test_an_edited_state_is_refused_in_a_sentence_and_left_alone(folder, name):
     edited = EDITED[name]((folder / "state").read_bytes())
@@ -226,6 +227,7 @@ def test_an_edited_state_is_told_by_its_seal(rising, edit):
             use()
 
 
+@pytest.mark.slow
 def test_another_key_is_refused_where_a_state_is_read(rising):
     (rising / "other").write_text("fedcba9876543210")
     with pytest.raises(pv.ConfigError, match="was started with another key"):

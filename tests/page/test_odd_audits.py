@@ -92,6 +92,7 @@ def test_the_data_hold_no_sign_that_ends_a_script(audited):
     )
 
 
+@pytest.mark.slow
 def test_an_audit_of_decisions_has_no_explorer():
     trials = {
         "enrol": ["a/1", "b/1", "a/2", "b/2"],

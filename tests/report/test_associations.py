@@ -85,6 +85,7 @@ def _accents(shift_of_group):
     return dict(zip(("enrol", "test", "score", "label"), map(list, columns), strict=True)), people
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shift_of_group", "by", "recurs"),
     [

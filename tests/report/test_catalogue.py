@@ -36,6 +36,7 @@ VALUES = st.dictionaries(
 FACTS = st.lists(st.builds(facts.Fact, CODES, VALUES), max_size=4)
 
 
+@pytest.mark.slow
 @given(FACTS, FACTS)
 def test_a_row_of_a_table_holds_the_facts_of_its_cells(reasons, notes):
     cells = [
@@ -106,6 +107,7 @@ def test_every_limitation_takes_the_values_of_its_example(code):
 CALLS = {"fact", "Fact", "caused", "caused_cells", "sentence_text", "full_sentence"}
 
 
+@pytest.mark.slow
 def test_every_code_that_a_result_is_given_has_a_sentence():
     """Codes are literals in calls of `fact`, `Fact`, `caused` and `sentence_text`."""
     named = {
@@ -120,6 +122,7 @@ def test_every_code_that_a_result_is_given_has_a_sentence():
     assert named <= catalogue.SENTENCES.keys()
 
 
+@pytest.mark.slow
 def test_every_code_of_a_data_note_has_a_sentence():
     """Codes without values are literals in calls of `DataNote` and `DataWarning`."""
     named = set()
@@ -420,6 +423,7 @@ def test_no_table_holds_a_sentence(audit):
                     assert re.fullmatch(r"[a-z0-9_]*", code), (name, row[column])
 
 
+@pytest.mark.slow
 def test_an_audit_tells_its_reasons_and_notes_in_words(audit, tmp_path, capsys):
     sentences = audit.sentences()
     assert sentences.columns == ("table", "column", "code", "values", "sentence", "rows")

@@ -94,10 +94,12 @@ def test_two_systems_on_the_same_speakers_are_told_of_it_once(page, material):
     assert page(allocate=["both", "enrol"], by=["gender", "gender+band"]).count("associated") == 1
 
 
+@pytest.mark.slow
 def test_one_attribute_alone_is_not_confounded(page):
     assert "associated" not in page(by="gender")
 
 
+@pytest.mark.slow
 def test_of_two_groups_the_harder_is_named_where_that_is_resolved(page):
     text = page(by="band")
     match = re.search(
@@ -111,6 +113,7 @@ def test_of_two_groups_the_harder_is_named_where_that_is_resolved(page):
     assert 1 < low < times < high
 
 
+@pytest.mark.slow
 def test_chance_is_not_called_a_harder_group(page, material):
     _, people = material
     text = page(people={**people, "team": ["red", "blue"] * 35}, by="team")
@@ -118,6 +121,7 @@ def test_chance_is_not_called_a_harder_group(page, material):
     assert re.search(words, text)
 
 
+@pytest.mark.slow
 def test_of_many_groups_those_that_differ_stand_with_their_figures(page):
     text = page(by="gender+band")
     number = "(1 of 4 groups differs|[2-4] of 4 groups differ)"
@@ -126,11 +130,13 @@ def test_of_many_groups_those_that_differ_stand_with_their_figures(page):
     assert re.search(r"f\+60\+: easier: EER", text)
 
 
+@pytest.mark.slow
 def test_of_many_groups_that_differ_the_others_are_counted(page, monkeypatch):
     monkeypatch.setattr(findings, "_MAX_DIFFERING_GROUPS", 1)
     assert re.search(r"[^:] and \d more that differ", page(by="gender+band"))
 
 
+@pytest.mark.slow
 def test_without_a_mean_group_everyone_together_is_the_reference(page):
     text = page(by="gender+band", reference=["others", "pooled"])
     assert "groups differ in EER from all groups pooled" in text
@@ -142,6 +148,7 @@ def test_without_intervals_nothing_is_said_of_own_thresholds(page):
     assert "EER at group-specific thresholds" not in page(reference="others")
 
 
+@pytest.mark.slow
 def test_a_group_that_the_system_never_takes_wrong_is_told_as_such(page, material):
     trials, people = material
     women = {

@@ -12,6 +12,7 @@ import parivox as pv
 from parivox.report.sheets.comparison import by_system, crosstabs
 
 
+@pytest.mark.slow
 def test_a_star_is_of_the_rate_that_has_too_little_and_of_no_other():
     draw = np.random.default_rng(4)
     ids = [(f"s{i}", k) for i in range(12) for k in range(3)]

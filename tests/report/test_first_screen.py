@@ -81,6 +81,7 @@ def test_where_a_p_is_missing_evidence_is_not_called_strong(audit):
     assert "headline: adjusted p undefined" in screen["legend"]
 
 
+@pytest.mark.slow
 def test_a_system_without_the_main_comparison_is_named(material):
     trials, speakers = material
     is_target = are_targets(trials)
@@ -111,6 +112,7 @@ def test_p_of_the_only_comparison_is_not_called_adjusted(audit):
     assert [words for words in screen["legend"] if words.startswith("headline: p ")]
 
 
+@pytest.mark.slow
 def test_rates_that_could_not_be_judged_are_not_known(material):
     trials, speakers = material
     gender = dict(zip(speakers["id"], speakers["gender"], strict=True))
@@ -126,6 +128,7 @@ def test_rates_that_could_not_be_judged_are_not_known(material):
     assert "No comparison is inconclusive" not in words
 
 
+@pytest.mark.slow
 def test_of_several_allocations_a_group_is_named_once(audited):
     words = certainty(
         audited(by="nation", operating_points="fpr=0.02", allocate=["both", "either"])
@@ -143,6 +146,7 @@ def test_a_further_allocation_is_exploratory_by_no_name_of_its_own(audited):
     assert "findings by gender" not in words
 
 
+@pytest.mark.slow
 def test_trials_of_decisions_have_no_threshold(material):
     trials, speakers = material
     decisions = {
@@ -155,6 +159,7 @@ def test_trials_of_decisions_have_no_threshold(material):
     assert not [words for words in texts if "threshold" in words]
 
 
+@pytest.mark.slow
 def test_of_several_systems_the_largest_p_is_stated(audit, material):
     trials, speakers = material
     n_trials = len(trials["score"])
@@ -217,6 +222,7 @@ def test_of_groups_of_one_size_the_size_is_said_once(audited):
     assert words.startswith("All 6 comparisons are inconclusive")
 
 
+@pytest.mark.slow
 def test_a_comparison_that_was_not_named_is_not_confirmed(audited):
     by_nation = audited(by=["nation", "gender"], operating_points=["fpr=0.01"])
     words = certainty(by_nation)["How sure"]
@@ -254,6 +260,7 @@ def test_where_no_difference_is_shown_none_is_claimed(audited):
     assert words.startswith("In 6 comparisons, neither a difference nor equivalence is shown")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["no intervals", "one group"])
 def test_without_verdicts_nothing_is_shown_or_ruled_out(material, case):
     trials, speakers = material
@@ -268,6 +275,7 @@ def test_without_verdicts_nothing_is_shown_or_ruled_out(material, case):
     assert "Weakened by" in words
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_what_was_not_recorded_is_not_said_of_old_audits(tmp_path):
     zipfile.ZipFile(OLD).extractall(tmp_path)
@@ -278,6 +286,7 @@ def test_what_was_not_recorded_is_not_said_of_old_audits(tmp_path):
     assert 'href="#confidence"' not in html_report(audit)
 
 
+@pytest.mark.slow
 def test_what_weakens_a_difference_is_said_in_words(audited):
     options = {"by": ["gender", "gender+nation"], "operating_points": ["fpr=0.01"]}
     audit = audited(**options, allocate="enrol")
@@ -292,6 +301,7 @@ def test_what_weakens_a_difference_is_said_in_words(audited):
     assert words.count(";") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("intervals", [True, False])
 def test_groups_without_trials_are_not_known_rather_than_a_weakness(material, intervals):
     trials, speakers = material
@@ -308,6 +318,7 @@ def test_groups_without_trials_are_not_known_rather_than_a_weakness(material, in
         assert f"1 more group by {grouping} (1 speaker) was not tested" in words["Not known"]
 
 
+@pytest.mark.slow
 def test_equivalence_is_said_with_its_margin(trials_of_equal_groups):
     trials, people = trials_of_equal_groups
     audit = pv.audit(trials, people, by="sex", replicates=50, operating_points="eer")
@@ -353,6 +364,7 @@ def test_the_band_is_named_at_the_figure(audit, audited):
     assert not [words for words in caption if "band" in words]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_links_below_the_headline_lead_somewhere(audit):
     page = html_report(audit)

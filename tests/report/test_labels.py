@@ -97,6 +97,7 @@ def test_the_finding_is_the_same_in_other_words(audit, shown):
     )
 
 
+@pytest.mark.slow
 def test_what_is_written_keeps_the_names_of_the_data(audit, shown, tmp_path):
     assert shown.to_json() == audit.to_json()
     audit.save(tmp_path / "plain")

@@ -48,6 +48,7 @@ def limitations(systems):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_limitation_of_some_systems_names_them_and_one_of_all_names_none(change):
     lists = {"A": trials(), "B": trials(CHANGES[change])}
@@ -72,6 +73,7 @@ def within_groups(rows):
     return [row for row in rows if len({sex[side.split("/")[0]] for side in row[:2]}) == 1]
 
 
+@pytest.mark.slow
 def test_impostors_of_the_same_group_only_are_a_limitation_of_false_accepts():
     short = "false accepts only by impostors of the same group (by sex)"
     systems = {"A": trials(within_groups), "B": trials()}
@@ -107,6 +109,7 @@ def test_of_several_groupings_within_which_all_impostors_are_the_finest_is_named
     assert caveat.values["groupings"] == ["sex+age"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "by", ["grade", "same:age", "noise", "channel", "enrol.channel", "test.sex", "sex+noise"]
 )
@@ -126,6 +129,7 @@ def test_trials_within_groups_of_trials_or_recordings_are_no_limitation(by):
     assert trial_list_section(trials_only)["pairing"] == ""
 
 
+@pytest.mark.slow
 def test_lists_of_one_system_are_called_lists():
     lists = {"A@x": trials(), "A@y": trials(CHANGES["trials of few"])}
     people = {**PEOPLE, "age": ["old"] * 2 + ["young"] * 10}
@@ -135,6 +139,7 @@ def test_lists_of_one_system_are_called_lists():
     assert not [words for words in overview(audit).finding_sentences if "one system" in words]
 
 
+@pytest.mark.slow
 def test_small_groups_of_each_system_are_those_at_its_own_first_operating_point():
     decisions = trials()
     scores = decisions.pop("score")
@@ -165,6 +170,7 @@ def test_one_group_has_no_impostors_of_others_to_speak_of():
     assert "impostors_of_same_group" not in {caveat.code for caveat in caveats(audit)}
 
 
+@pytest.mark.slow
 def test_groups_with_few_speakers_are_counted_over_all_groupings():
     people = {**PEOPLE, "age": ["old", "young"] * 6}
     options = {"operating_points": "fpr=0.1", "intervals": False}
@@ -180,6 +186,7 @@ def test_groups_with_few_speakers_are_counted_over_all_groupings():
     assert check_sentence(check).startswith("2 of 2 groups have fewer than 10 speakers")
 
 
+@pytest.mark.slow
 def test_an_operating_point_without_threshold_is_named_with_its_reason(printed_summary):
     points = ["fpr=0.00001", "fnr=0.3"]
     options = {"by": "sex", "operating_points": points, "intervals": False}

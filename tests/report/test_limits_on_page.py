@@ -44,6 +44,7 @@ def test_each_group_has_its_interval_and_verdict_at_each_limit(audit):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_limits_stand_before_the_sections(audit):
     page = unescape(html_report(audit))

@@ -57,6 +57,7 @@ def test_names_of_groups_are_no_markup(material):
     assert "\u202e" not in reader.text
 
 
+@pytest.mark.slow
 def test_what_an_audit_lacks_is_said(material):
     trials, speakers = material
     is_target = [a[:3] == b[:3] for a, b in zip(trials["enrol"], trials["test"], strict=True)]
@@ -115,6 +116,7 @@ def test_charts_are_reached_from_an_audit(audited, optional):
     assert "$schema" in chart.to_dict()
 
 
+@pytest.mark.slow
 def test_the_html_of_an_audit_is_always_the_same(audited):
     audit = audited(by="gender", operating_points=["fpr=0.05"])
     assert html(audit) == html(audit)

@@ -77,6 +77,7 @@ def test_of_two_groups_it_is_said_once_that_one_is_worse(audit):
     )
 
 
+@pytest.mark.slow
 def test_one_who_is_better_than_a_named_group_is_no_mirror(audited):
     lines = overview(audited(by="gender", reference="f", operating_points="fpr=0.01")).groups
     assert "better" in {
@@ -132,6 +133,7 @@ def test_a_low_p_stands_beside_what_is_not_shown_among_so_many(audited):
     assert near
 
 
+@pytest.mark.slow
 def test_comparisons_of_one_of_several_operating_points_are_counted_with_its_name(audited):
     """Verdicts of other points are not among those that are counted."""
     points = ["fpr=0.02", "fpr=0.05"]
@@ -141,6 +143,7 @@ def test_comparisons_of_one_of_several_operating_points_are_counted_with_its_nam
     assert one_point.comparisons_text.startswith("6 comparisons: 3 groups × 2")
 
 
+@pytest.mark.slow
 def test_two_groups_of_whom_one_is_the_reference_are_one_comparison(audited):
     audit_overview = overview(audited(by="gender", reference="m", operating_points="fpr=0.01"))
     assert sum(audit_overview.verdict_counts.values()) == 2
@@ -193,6 +196,7 @@ def test_an_allocation_that_changes_nothing_is_said_to(material):
     ]
 
 
+@pytest.mark.slow
 def test_fair_systems_have_no_group_in_their_headline(material):
     trials, speakers = material
     fair = {**speakers, "gender": ["fm"[i // 12] for i in range(24)]}
@@ -230,6 +234,7 @@ def test_names_are_whole_at_any_width(audit, width):
     assert len(text.splitlines()) <= 52
 
 
+@pytest.mark.slow
 def test_a_point_that_is_missed_is_told_by_what_it_comes_to(material):
     trials, speakers = material
     far = {**trials, "score": [score - 100 for score in trials["score"]]}
@@ -308,6 +313,7 @@ def test_of_several_systems_one_sentence_tells_which_is_better(material):
     )  # as set
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verdict", ["not_met", "inconclusive"])
 def test_every_group_of_a_limit_is_named(audited, verdict):
     # no group has as many speakers as the second audit asks for
@@ -326,6 +332,7 @@ def test_every_group_of_a_limit_is_named(audited, verdict):
     assert {*in_exit.split(", ")} == named
 
 
+@pytest.mark.slow
 def test_a_limit_that_is_missed_is_told_with_whom_it_is_missed_by(audited):
     limits = ["fnr=0.05", "fpr=0.9"]
     audit = audited(by="gender", operating_points=["fpr=0.01"], limits=limits)
@@ -341,6 +348,7 @@ def test_a_limit_that_is_missed_is_told_with_whom_it_is_missed_by(audited):
     )
 
 
+@pytest.mark.slow
 def test_one_group_alone_is_compared_with_none(material):
     trials, speakers = material
     women = {**speakers, "gender": ["f"] * len(speakers["id"])}
@@ -353,6 +361,7 @@ def test_one_group_alone_is_compared_with_none(material):
     assert not audit_overview.inconclusive_note
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("is_target", "words"),
     [
@@ -375,6 +384,7 @@ def test_an_error_that_was_never_tried_is_told(material, is_target, words):
     assert words in [plain_text(enrol_id) for enrol_id in overview(audit).further_findings]
 
 
+@pytest.mark.slow
 def test_long_names_of_systems_stand_on_lines_of_their_own(material):
     trials, speakers = material
     names = ("a" * 90, "b" * 90)

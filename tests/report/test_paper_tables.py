@@ -33,6 +33,7 @@ def folder(audit, tmp_path):
     return str(tmp_path / "audit")
 
 
+@pytest.mark.slow
 def test_tables_are_chosen_by_name(audit):
     titles = {name: [sheet.title for sheet in paper(audit, [name])] for name in PAPER_TABLES}
     assert all(titles.values())
@@ -110,6 +111,7 @@ def test_a_table_that_cannot_be_written_is_refused(folder, capsys, tmp_path, arg
     assert [path.name for path in tmp_path.iterdir()] == ["audit"]
 
 
+@pytest.mark.slow
 def test_a_caption_of_verdicts_states_the_conditions_on_which_they_are_confirmatory(audited):
     audit = audited(by="gender", operating_points=["fpr=0.01", "eer"])
     first_caption, second_caption = (

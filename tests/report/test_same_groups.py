@@ -92,6 +92,7 @@ def test_a_group_that_drops_out_of_one_system_drops_out_of_all(unfair):
     assert fdr_by_system["A"] < fdr_by_system["B"]
 
 
+@pytest.mark.slow
 def test_a_measure_of_the_same_groups_has_the_values_of_an_audit_of_these_groups(unfair, speakers):
     two = {
         name: _scores(shift).filter(~pl.col("enrol").str.starts_with("c"))
@@ -110,6 +111,7 @@ def test_a_measure_of_the_same_groups_has_the_values_of_an_audit_of_these_groups
                 assert row["groups"] == expected[key]["groups"] == 2
 
 
+@pytest.mark.slow
 def test_a_group_without_trials_in_one_system_is_left_out_of_all(speakers):
     audit = _audit({"A": _scores(0.0, missing="b"), "B": _scores(0.0)}, speakers)
     rows = audit.meta.subset(metric="fpr", measure="gini", gated=True, zero="none").rows()
@@ -120,6 +122,7 @@ def test_a_group_without_trials_in_one_system_is_left_out_of_all(speakers):
     assert "b (no value in some system)" in markdown(audit)
 
 
+@pytest.mark.slow
 def test_a_system_alone_or_alike_ones_keep_the_groups_that_count(speakers):
     alone = _audit({"A": _scores(-4.0)}, speakers)
     assert "c (0 effective false accepts)" in markdown(alone)
@@ -130,6 +133,7 @@ def test_a_system_alone_or_alike_ones_keep_the_groups_that_count(speakers):
         assert "value of all" not in text
 
 
+@pytest.mark.slow
 def test_adding_a_system_changes_no_measure_of_all_groups(unfair, speakers):
     alone = _audit({"A": _scores(-4.0)}, speakers)
     both_measures, alone_measures = (
@@ -210,6 +214,7 @@ def test_a_group_of_higher_eer_is_one_that_differs_from_the_mean_after_adjustmen
         assert bool(expected) == (system == "A")
 
 
+@pytest.mark.slow
 def test_a_group_that_is_small_in_one_system_is_counted_with_that_system(unfair, speakers):
     (caveat,) = (each for each in caveats(unfair) if each.code == "groups_under_represented")
     words = "1 of 3 groups is under-represented in at least one system (too few speakers, errors"
@@ -243,6 +248,7 @@ def test_the_groups_of_which_a_ratio_is_the_largest_are_named(unfair):
     )
 
 
+@pytest.mark.slow
 def test_the_only_ratio_of_a_system_is_not_said_to_be_the_largest(speakers):
     trials = _scores(0.0).filter(~pl.col("enrol").str.starts_with("c"))
     one_group = trials.filter(~pl.col("enrol").str.starts_with("b"))
@@ -261,6 +267,7 @@ def test_the_only_ratio_of_a_system_is_not_said_to_be_the_largest(speakers):
         ] * (n_groups == 2)
 
 
+@pytest.mark.slow
 def test_groups_that_lack_a_rate_are_not_said_to_be_under_represented(speakers):
     options = {"intervals": False}
     audit = _audit({"A": _scores(0.0, missing="b"), "B": _scores(0.5)}, speakers, **options)
@@ -271,6 +278,7 @@ def test_groups_that_lack_a_rate_are_not_said_to_be_under_represented(speakers):
     assert not [words for words in sentences["B"] if "covers only" in words]
 
 
+@pytest.mark.slow
 def test_a_difference_of_variances_is_called_by_its_measure(speakers):
     audit = _audit({"A": _scores(0.0), "B": _scores(0.4)}, speakers, compare=True)
     (pair,) = pairs(audit)
@@ -296,6 +304,7 @@ def test_a_report_explains_a_kind_of_disagreement_once(unfair):
         assert text.count(explanation) == 1
 
 
+@pytest.mark.slow
 def test_audits_that_do_not_name_the_groups_left_out_are_compared_on_all(unfair, tmp_path):
     unfair.save(tmp_path)
     path, hashes = tmp_path / "audit.json", tmp_path / "SHA256SUMS"

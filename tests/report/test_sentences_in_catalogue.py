@@ -160,6 +160,7 @@ def statements_of_report(source):
     return found
 
 
+@pytest.mark.slow
 def test_statements_stand_in_the_catalogue():
     assert statements_of_report(SOURCE) == LABELS
 
@@ -200,6 +201,7 @@ def new(name):
     assert not statements_of_report(tmp_path)
 
 
+@pytest.mark.slow
 def test_every_sentence_of_a_report_is_used():
     """Codes are literals in calls of `sentence_text` and `full_sentence`."""
     used = {

@@ -100,6 +100,7 @@ def test_the_legend_names_the_level_at_which_groups_are_called_alike(two_systems
     assert f"equivalent if the {100 * EQUIVALENCE_CONFIDENCE:g} % interval of its ratio" in words
 
 
+@pytest.mark.slow
 def test_groups_that_are_only_explored_are_called_exploratory_first(audited):
     audit = audited(by=["gender", "nation"], operating_points=["fpr=0.01"])
     console = Console(width=100, no_color=True)
@@ -112,6 +113,7 @@ def test_groups_that_are_only_explored_are_called_exploratory_first(audited):
     assert "These verdicts are exploratory." not in closing_words["f"]
 
 
+@pytest.mark.slow
 def test_why_there_are_no_rates_is_stated_once(tmp_path):
     rows = pl.DataFrame(
         {
@@ -128,6 +130,7 @@ def test_why_there_are_no_rates_is_stated_once(tmp_path):
     assert any("--operating-point" in words for words in sentences)
 
 
+@pytest.mark.slow
 def test_a_group_is_small_for_the_error_it_has_too_little_of_only():
     speakers = [f"s{i:02d}" for i in range(60)]
     rows = {"enrol": [], "test": [], "score": [], "label": []}
@@ -170,6 +173,7 @@ def test_a_shrinkage_estimate_is_not_read_as_what_a_verdict_rests_on(audited):
     assert "shrinkage" not in words
 
 
+@pytest.mark.slow
 def test_only_pooled_intervals_account_for_the_choice_of_the_threshold(audited, printed):
     audit = audited(by=["gender", "gender+nation"], operating_points=["fpr=0.05"])
     marked = [row for row in audit.groups.rows() if "threshold_varies" in row["note"]]

@@ -18,6 +18,7 @@ def audit(audited):
     )
 
 
+@pytest.mark.slow
 def test_snapshot(audit, printed, printed_summary):
     """Set PARIVOX_WRITE_SNAPSHOTS=1 to write what is printed now, then read the difference."""
     text = printed(audit) + printed_summary(audit, out=Path("audit"))
@@ -111,6 +112,7 @@ def test_a_loaded_audit_is_summed_up_alike(audit, printed, tmp_path):
     assert printed(pv.load(tmp_path / "a")) == printed(audit)
 
 
+@pytest.mark.slow
 def test_names_with_markup_are_shown_as_they_are(material, printed):
     trials, speakers = material
     speakers = {
@@ -130,6 +132,7 @@ def test_several_systems_and_lists(material, printed):
     assert re.search(r"(?m)^B$", text)
 
 
+@pytest.mark.slow
 def test_thresholds_of_other_trials_are_told(audited, material, printed):
     text = printed(audited(by="gender", operating_points="eer", threshold_from=material[0]))
     assert "development trials" in text

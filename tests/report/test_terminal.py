@@ -45,6 +45,7 @@ def test_without_any_threshold_the_groups_are_still_listed(audited, printed):
     assert len(row) == 4
 
 
+@pytest.mark.slow
 def test_with_one_class_a_given_threshold_is_the_only_mend(material, printed):
     only, speakers = trials_where(material, lambda a, b, _: a[:3] == b[:3])
     text = flat(printed(pv.audit(only, speakers=speakers, by="gender", operating_points="eer")))
@@ -60,6 +61,7 @@ def test_groups_without_any_difference_have_no_extremes(audited, printed):
     assert "Every group at threshold=9" in text
 
 
+@pytest.mark.slow
 def test_the_first_point_that_is_found_is_told(audited, printed):
     text = printed(audited(by="gender", operating_points=["fpr=0.0001", "eer"]))
     assert "Every group at eer" in text
@@ -83,6 +85,7 @@ def test_contradicting_rows_are_summed_up(material, printed):
     assert "contradictory rows" not in flat(printed(pv.audit({"S": trials}, **options)))
 
 
+@pytest.mark.slow
 def test_names_are_shown_without_what_steers_a_terminal(material, printed):
     trials, speakers = material
     evil = "\x1b\n[red]"
@@ -96,6 +99,7 @@ def test_names_are_shown_without_what_steers_a_terminal(material, printed):
     assert r"  f\x1b\x0a[red]" in text
 
 
+@pytest.mark.slow
 def test_without_utf8_the_tables_are_plain(material, monkeypatch):
     trials, speakers = material
     audit = pv.audit(trials, speakers=speakers, by="gender", operating_points=["eer", "fpr=0.0001"])

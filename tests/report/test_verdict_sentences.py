@@ -146,6 +146,7 @@ def test_a_threshold_that_was_infinite_is_named():
     assert words[2] == "both groups are inconclusive: the threshold is infinite"
 
 
+@pytest.mark.slow
 def test_names_of_groups_are_labelled_in_findings_and_no_other_words():
     ids = [f"s{i:02d}" for i in range(40)]
     trials = {

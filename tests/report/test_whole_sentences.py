@@ -9,6 +9,8 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
+import pytest
+
 SOURCE = Path(__file__).parents[2] / "src" / "parivox"
 ROOMS = ("report", "decide", "monitoring")
 STRING_METHODS = {
@@ -169,6 +171,7 @@ def found_in(source):
     return functions
 
 
+@pytest.mark.slow
 def test_no_function_takes_apart_what_another_has_put_into_words():
     functions = found_in(SOURCE)
     assert functions["method"] == TAKE_NAMES_APART

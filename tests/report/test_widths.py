@@ -31,6 +31,7 @@ def audit(audited):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", WIDTHS)
 def test_no_word_is_cut_at_any_width(audit, width):
     text = drawn(every_table(audit), width)

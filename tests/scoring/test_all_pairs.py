@@ -101,6 +101,7 @@ def rows(pair_counts):
     return [(name, column.tolist()) for name, column in sorted(pair_counts.columns.items())]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attributes", [["gender", "region"], ["gender+region"]])
 @pytest.mark.parametrize("across", [False, True])
 @pytest.mark.parametrize(
@@ -125,6 +126,7 @@ def test_counts_and_tally_are_those_of_the_rows(embedded, by_rows, attributes, a
     assert pair_counts.speaker_counts.sources == pair_counts.counts.sources
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", ["as_norm", "s_norm"])
 def test_normalised_scores_are_counted_as_their_rows(embedded, by_rows, tmp_path, norm):
     draw = np.random.default_rng(2)
@@ -142,6 +144,7 @@ def test_normalised_scores_are_counted_as_their_rows(embedded, by_rows, tmp_path
     assert "norm" in pair_counts.how
 
 
+@pytest.mark.slow
 def test_a_cohort_among_the_recordings_is_in_no_pair(embedded, tmp_path):
     (tmp_path / "cohort.txt").write_text("\n".join(IDS[-4 * RECORDINGS_EACH :]))
     options = {"speakers": PEOPLE, "by": "gender", "step": "0.5"}
@@ -151,6 +154,7 @@ def test_a_cohort_among_the_recordings_is_in_no_pair(embedded, tmp_path):
     assert pair_counts.notes == (Fact("cohort_in_no_pair", {"recordings": 24}),)
 
 
+@pytest.mark.slow
 def test_attributes_of_recordings_part_a_speakers_recordings(embedded, tmp_path):
     """A table of them; trials whose sides have other values are of no group."""
     table = {"utterance": IDS, "device": [("phone", "web", "web")[i % 3] for i in range(len(IDS))]}
@@ -248,6 +252,7 @@ def test_many_units_are_tallied_apart(embedded, monkeypatch):
         pv.score_all_pairs(embedded, **options)
 
 
+@pytest.mark.slow
 def test_a_tally_too_long_for_memory_is_a_sentence(embedded, monkeypatch):
     monkeypatch.setattr(auditing, "MAX_SPEAKER_COUNT_ROWS", 100)
     with pytest.raises(pv.ConfigError, match="a few thresholds instead of step"):
@@ -303,6 +308,7 @@ def test_files_are_there_both_or_not_at_all(embedded, tmp_path, monkeypatch):
     assert (tmp_path / "thesis.tex").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_pairs(monkeypatch):
     """Eight million scores would take 64 MB."""
     monkeypatch.undo()

@@ -84,6 +84,7 @@ def test_a_recording_is_most_like_itself(name):
     assert (scores.argmax(axis=1) == np.arange(20)).all()
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32), st.integers(1, 700))
 def test_a_score_does_not_depend_on_the_other_trials(seed, count):
     draw = np.random.default_rng(seed)

@@ -25,6 +25,7 @@ def normalised(raw, mine, theirs, top):
     return sum(sides) / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("top", [2, 7, 20])
 def test_as_norm_equals_a_plain_slow_reference(top, pairs, embedded, cohort, scored, by_hand):
     scores = scored(pairs, embedded, as_norm=cohort, top=top)
@@ -155,6 +156,7 @@ def test_scores_of_any_scale_can_be_normalised(pairs, embedded, cohort, scored, 
     assert np.abs(large_scores["score"] - small_scores["score"]).max() < 1e-3
 
 
+@pytest.mark.slow
 def test_a_cohort_of_parquet_is_of_ids_or_of_vectors(pairs, embedded, cohort, scored, tmp_path):
     ids = cohort.read_text().split()
     expected = scored(pairs, embedded, s_norm=cohort)

@@ -86,6 +86,7 @@ def test_recordings_that_failed_keep_their_trials(pairs, embedded, scored, by_ha
     assert scores["score"].null_count() > 10
 
 
+@pytest.mark.slow
 def test_an_audit_counts_the_failures_of_the_file(pairs, embedded, tmp_path, by_hand):
     apart = pairs.filter(pl.col("enrol") != pl.col("test"))
     apart = apart.unique(["enrol", "test"], maintain_order=True)
@@ -115,6 +116,7 @@ def test_ids_with_a_sign_for_the_slash_are_told(pairs, embedded, scored, by_hand
         scored(pairs, nemo)
 
 
+@pytest.mark.slow
 def test_models_are_the_mean_of_embeddings_or_of_scores(pairs, embedded, scored, by_hand):
     models = pl.DataFrame(
         {
@@ -195,6 +197,7 @@ def test_chunks_change_nothing_but_memory(pairs, embedded, cohort, tmp_path, mon
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.parquet", "b.parquet", "cohort.txt"]
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on_where_it_stopped(pairs, embedded, tmp_path, monkeypatch):
     monkeypatch.setattr(run, "CHUNK", 64)
     chunks = lists.ListToScore.chunks
@@ -293,6 +296,7 @@ def test_memory_depends_on_the_chunk_and_not_on_the_list(embedded, tmp_path):
     assert peaks[1] < 1.5 * peaks[0]
 
 
+@pytest.mark.slow
 def test_an_utterance_that_is_there_twice_is_refused(pairs, embedded, scored, tmp_path):
     store = tmp_path / "store"
     store.mkdir()
@@ -306,6 +310,7 @@ def test_an_utterance_that_is_there_twice_is_refused(pairs, embedded, scored, tm
         scored(pairs, store)
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_a_sentence_and_what_was_scored_is_kept(
     pairs, embedded, tmp_path, monkeypatch
 ):

@@ -29,6 +29,7 @@ def written(path, frame, **options):
     return str(path)
 
 
+@pytest.mark.slow
 def test_arrays_tables_and_files_give_the_same(trials, tmp_path):
     frame = pl.DataFrame(trials)
     expected = pv.metrics(trials["score"], trials["label"], trials["gender"]).table.rows()
@@ -64,6 +65,7 @@ def test_genuine_and_impostor_files_are_two_lists_of_numbers(trials, tmp_path, h
     assert pv.metrics(**{name: str(path) for name, path in files.items()}).table.rows() == expected
 
 
+@pytest.mark.slow
 def test_values_are_those_of_an_audit_of_the_same_trials(trials):
     number = np.arange(3000).astype(str)
     enrol = np.char.add(np.char.add("e", number), "/1")
@@ -96,6 +98,7 @@ def test_the_eer_has_every_definition(trials):
     assert found == set(DEFINITIONS)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.integers(-5, 5), st.booleans()), min_size=1, max_size=30),
     st.sampled_from([0.5, 0.1]),
@@ -183,6 +186,7 @@ def test_infinite_scores_are_json(trials):
         assert json.loads(metrics.to_json()) == metrics.to_dict()
 
 
+@pytest.mark.slow
 def test_standard_input_is_read_once(trials, program):
     text = pl.DataFrame(trials).write_csv()
     for options in (["-"], ["-", "--by", "gender"]):
@@ -257,6 +261,7 @@ def test_files_that_hold_something_else_are_refused(tmp_path, text, sentence):
         pv.metrics(str(path))
 
 
+@pytest.mark.slow
 def test_the_command_prints_json_and_inspect_proposes_it(trials, tmp_path, capsys, monkeypatch):
     from parivox.cli import main
 
@@ -275,6 +280,7 @@ def test_the_command_prints_json_and_inspect_proposes_it(trials, tmp_path, capsy
     assert max(map(len, output.splitlines())) <= 100
 
 
+@pytest.mark.slow
 def test_the_chart_has_a_curve_for_each_group(trials, optional):
     optional("altair")
     chart = pv.metrics(trials, groups="gender").chart().to_dict()

@@ -111,6 +111,7 @@ def test_score_counts_that_are_made_again_leave_the_numbers_of_the_speaker_count
     assert record["rows"] > 0 < record["pairs"]
 
 
+@pytest.mark.slow
 def test_a_record_without_numbers_may_have_as_many_pairs_as_rows(finished):
     plan_read, counts = read_plan(finished), str(finished / "trials.counts")
     size = shard_memory.merge_size(plan_read, counts)
@@ -164,6 +165,7 @@ def limit_memory(folder, monkeypatch, n_bytes, n_other_bytes=0):
     assert cgroup.resident_bytes() == n_resident_bytes
 
 
+@pytest.mark.slow
 def test_a_merge_fits_into_the_memory_that_its_job_asks_for(finished, tmp_path, monkeypatch):
     """Memory that the process of the merge has already is a part of what the merge takes."""
     shard_memory.write_memory_files(read_plan(finished))
@@ -187,6 +189,7 @@ def test_resident_bytes_are_those_of_this_process(tmp_path, monkeypatch):
     assert cgroup.resident_bytes() == 0
 
 
+@pytest.mark.slow
 def test_a_merge_without_intervals_takes_neither_replicates_nor_pairs(tmp_path, monkeypatch):
     write_lists(tmp_path, 3_000, 20)
     options = {"by": ["nation"], "within": ["gender"]}
@@ -213,6 +216,7 @@ def test_the_estimate_without_intervals_is_the_measured_peak_up_to_twice_of_it()
     assert 0.229e9 <= few_cells.n_bytes <= 2 * 0.229e9
 
 
+@pytest.mark.slow
 def test_trials_between_two_groups_count_twice_in_a_planned_merge(tmp_path):
     write_lists(tmp_path, 3_000, 20)
     both = shard_memory.planned_merge_bytes(planned(tmp_path, allocate=["both"]))
@@ -228,6 +232,7 @@ def test_trials_between_two_groups_count_twice_in_a_planned_merge(tmp_path):
     assert size.n_bytes <= either
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "command", "option"),
     [
@@ -262,6 +267,7 @@ def test_submitted_jobs_ask_for_the_estimated_memory(script, command, option, tm
         assert ("shards merge" in job) == (memory == asked[1])
 
 
+@pytest.mark.slow
 def test_shards_that_lack_groups_are_merged(tmp_path):
     """The first one has the later half of the nations, with more cities than these."""
     write_lists(tmp_path, 4_000, 24)

@@ -149,6 +149,7 @@ def test_parts_put_together_have_the_bytes_of_the_audit_in_one_piece(
     assert len(audit.verdicts) == len(reference_audit.verdicts) > 0
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(1, 300), min_size=1, max_size=20), st.integers(1, 40))
 def test_shards_hold_every_row_once_in_about_equal_numbers(sizes, n_shards):
     shards = list(shard_plan._shard_rows(sizes, n_shards))
@@ -178,6 +179,7 @@ def test_files_alike_are_dealt_to_parts_whole():
     ]
 
 
+@pytest.mark.slow
 def test_a_part_names_its_files(lists, tmp_path):
     days = [f"day{i}.parquet" for i in range(3)]
     n_rows = [pl.read_parquet(lists / day).height for day in days]
@@ -186,6 +188,7 @@ def test_a_part_names_its_files(lists, tmp_path):
     assert shard_plan_of_days.shard_description(1) == f"shard 1 of 1 ({rows})"
 
 
+@pytest.mark.slow
 def test_parts_of_a_log_with_days_read_their_own_rows(lists, tmp_path):
     frame = pl.read_csv(lists / "all.csv").with_columns(date=pl.lit("2026-11-22"))
     frame.write_csv(tmp_path / "log.csv")
@@ -246,6 +249,7 @@ def test_of_long_lists_scores_are_counted_in_bins_and_speakers_in_blocks(
     assert audit.record["resolution"]["exact"] is False
 
 
+@pytest.mark.slow
 def test_thresholds_that_do_not_depend_on_trials_are_edges_of_bins(lists, tmp_path, monkeypatch):
     monkeypatch.setattr("parivox.share.shard_plan.MAX_EXACT_TRIALS", 100)
     monkeypatch.setattr("parivox.auditing.system_uncertainty.MAX_EXACT_TRIALS", 100)
@@ -414,6 +418,7 @@ def test_a_pair_in_two_parts_that_is_not_counted_twice_is_no_fault(lists, tmp_pa
     assert differing(reference_files, merged) == set()
 
 
+@pytest.mark.slow
 def test_parts_that_do_not_add_up_to_their_list_are_refused(copied):
     record = ShardRecord.read(read_plan(copied), 2)
     speaker_counts = SpeakerCounts.read(record.home / SPEAKER_COUNTS_FILE)
@@ -467,6 +472,7 @@ def test_missing_and_damaged_parts_are_named(copied):
     assert merge(copied) is not None
 
 
+@pytest.mark.slow
 def test_foreign_and_doubled_parts_are_refused(lists, copied, tmp_path):
     other_plan = tmp_path / "other"
     planned(lists, other_plan, replicates=70)
@@ -498,6 +504,7 @@ def test_parts_of_another_version_are_refused(copied):
         run(copied)
 
 
+@pytest.mark.slow
 def test_inputs_that_change_after_the_plan_are_refused(lists, tmp_path):
     for name in ("all.parquet", "s.csv"):
         shutil.copy(lists / name, tmp_path / name)
@@ -518,6 +525,7 @@ def test_inputs_that_change_after_the_plan_are_refused(lists, tmp_path):
         merge(folder)
 
 
+@pytest.mark.slow
 def test_a_table_that_is_away_for_a_while_fails_no_part_for_good(lists, tmp_path):
     for name in ("all.parquet", "s.csv"):
         shutil.copy(lists / name, tmp_path / name)
@@ -567,6 +575,7 @@ def test_a_record_without_its_files_is_damaged(copied):
         merge(copied)
 
 
+@pytest.mark.slow
 def test_a_part_that_fails_by_its_rows_is_recorded_and_the_others_are_kept(lists, tmp_path):
     frame = pl.read_parquet(lists / "all.parquet")
     last_row = frame.height - 1
@@ -587,6 +596,7 @@ def test_a_part_that_fails_by_its_rows_is_recorded_and_the_others_are_kept(lists
         run_shard(folder, 3)  # told again at once, lest an engine tries for ever
 
 
+@pytest.mark.slow
 def test_two_runners_of_one_part_do_not_meet(lists, tmp_path):
     from contextlib import ExitStack
 
@@ -600,6 +610,7 @@ def test_two_runners_of_one_part_do_not_meet(lists, tmp_path):
     run_shard(folder, 1)
 
 
+@pytest.mark.slow
 def test_a_folder_holds_one_plan(lists, done):
     assert read_plan(done).id == planned(lists, done).id
     assert read_plan(done) == read_plan(done)
@@ -633,6 +644,7 @@ def test_what_shards_cannot_answer_is_refused_when_planning(lists, tmp_path, opt
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_files_of_one_list_have_the_same_columns(lists, tmp_path):
     pl.read_parquet(lists / "day1.parquet").drop("label").write_parquet(tmp_path / "day1.parquet")
     files = str(lists / "day0.parquet"), str(tmp_path / "day1.parquet")
@@ -656,6 +668,7 @@ def test_files_of_which_some_alone_are_named_are_told_how_to_name_them(lists, tm
         plan(named, out=tmp_path / "r", speakers=str(lists / "s.csv"), by="gender")
 
 
+@pytest.mark.slow
 def test_files_of_one_name_are_told_apart_in_parts_too(lists, tmp_path):
     for day in ("day0", "day1"):
         (tmp_path / day).mkdir()
@@ -680,6 +693,7 @@ def test_a_file_of_a_part_that_is_cut_off_is_made_again(copied, message):
     assert (copied / "00001-of-00003" / message).read_bytes() == content
 
 
+@pytest.mark.slow
 def test_tables_that_are_no_files_are_refused(lists, tmp_path):
     for source, message in (
         ([], "the list is empty"),
@@ -746,6 +760,7 @@ REWRITTEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REWRITTEN)
 def test_a_plan_that_was_rewritten_with_its_mark_is_damaged(copied, name):
     record = json.loads((copied / "plan.json").read_text())

@@ -183,6 +183,7 @@ def test_attacks_may_be_in_one_shard_only_and_shards_without_spoof_trials(folder
         assert values[1] == pytest.approx(values[0], abs=0.02), metric
 
 
+@pytest.mark.slow
 def test_blocks_of_speakers_stand_for_claimed_speakers(folder, tmp_path, monkeypatch):
     monkeypatch.setattr("parivox.share.shard_run.MAX_SEPARATE_SPEAKERS", 8)
     monkeypatch.setattr("parivox.share.shard_run.N_SPEAKER_BLOCKS", 10)
@@ -208,6 +209,7 @@ def test_blocks_of_speakers_stand_for_claimed_speakers(folder, tmp_path, monkeyp
     assert found["low"] < found["value"] < found["high"]
 
 
+@pytest.mark.slow
 def test_recordings_of_two_classes_are_refused_wherever_their_rows_are(folder, tmp_path):
     trials = spoof_trials(5, share_failed=0).sort("label")
     nontarget = trials.filter(pl.col("test").str.starts_with("qz11-nontarget"))[:1]
@@ -243,6 +245,7 @@ def test_what_shards_cannot_have_is_refused_when_planned(folder, tmp_path):
         in_shards(folder, tmp_path / "d", "first.csv")
 
 
+@pytest.mark.slow
 def test_headers_with_spoof_trials_follow_the_schema(folder, tmp_path, optional):
     spoof_trials(7)[:150].write_csv(folder / "few.csv")
     in_shards(folder, tmp_path / "run", "few.csv", shards=1)
@@ -258,6 +261,7 @@ def test_headers_with_spoof_trials_follow_the_schema(folder, tmp_path, optional)
             assert [*checker.iter_errors(header)]
 
 
+@pytest.mark.slow
 def test_a_cascade_beyond_memory_is_that_in_memory(folder):
     trials = spoof_trials(8, share_failed=0).drop("decision")
     trials.write_csv(folder / "cascade.csv")
@@ -275,6 +279,7 @@ def test_a_cascade_beyond_memory_is_that_in_memory(folder):
     assert stages[0] == stages[1] != []
 
 
+@pytest.mark.slow
 def test_a_shard_of_failed_recordings_alone_is_refused_by_what_it_is(folder, tmp_path):
     trials = spoof_trials(11, share_failed=0.4).filter(pl.col("label") != "spoof").drop("attack")
     trials.sort(pl.col("status") != "failed").write_csv(folder / "failed-last.csv")

@@ -171,6 +171,7 @@ def test_the_mix_that_was_wished_for_may_be_of_target_trials_too(even, people):
             check(even, speakers=people, mix=wrong)
 
 
+@pytest.mark.slow
 def test_results_of_lists_with_scores_are_compared(even, people):
     scored = {**even, "score": [float(cell) for cell in even["label"]]}
     turned = {**scored, "score": [1 - cell for cell in scored["score"]]}
@@ -193,6 +194,7 @@ def test_results_of_lists_with_scores_are_compared(even, people):
     )
 
 
+@pytest.mark.slow
 def test_variants_are_counted_once_each(even, people):
     variant_lists = [with_rows(even, (f"a/x/{i}", "b/yb/1", 0)) for i in range(5, 9)]
     checked = check(even, speakers=people, variants=[*variant_lists, even, variant_lists[0]])

@@ -21,6 +21,7 @@ def rows(path, *columns):
     return table.select(columns or table.columns).rows()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("first_kind", "second_kind"), [*itertools.permutations(LIST_FORMATS, 2)])
 def test_every_row_comes_through_in_its_order(first_kind, second_kind, tmp_path):
     pv.trials.convert(TRIALS, tmp_path / "one", to=first_kind)

@@ -97,6 +97,7 @@ def test_durations_go_with_a_condition_too():
     assert in_bands["G11"].verdict == "not checked"  # groups are made of durations
 
 
+@pytest.mark.slow
 def test_durations_that_nobody_knows_are_not_compared():
     unknown = recordings({"f": [1.0] * 4, "m": [9.0] * 4})
     unknown["duration"] = [

@@ -21,6 +21,7 @@ def test_vector_5_1():
     assert grades.tolist() == list(VECTOR.values())
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.booleans(), *[st.integers(-1, 1)] * 4), min_size=1))
 def test_a_grade_counts_in_bits_and_is_unknown_with_any_part(rows):
     target, recording, *shared = np.array(rows, dtype=int).T

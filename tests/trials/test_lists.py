@@ -97,6 +97,7 @@ def test_a_cell_that_is_unknown_is_no_recording():
     assert recorded(["a/x/1", "a/x/2"], [0, 0], table) == [0, -1]
 
 
+@pytest.mark.slow
 @given(st.permutations([f"{s}/{s}{r}/{u}" for s, r, u in itertools.product("ab", "xy", "12")]))
 def test_recordings_do_not_depend_on_the_order(ids):
     recordings = dict(

@@ -33,6 +33,7 @@ def laid_out(sizes):
     return start, speaker, recording
 
 
+@pytest.mark.slow
 @given(SIZES)
 def test_numbers_of_pairs_are_all_pairs_that_itertools_finds(sizes):
     start, speaker, recording = laid_out(sizes)
@@ -58,6 +59,7 @@ def test_either_utterance_of_a_pair_may_enrol():
     assert abs(int((enrol < test).sum()) - pairs.n_pairs / 2) <= 1
 
 
+@pytest.mark.slow
 @given(st.integers(1, 7), st.integers(1, 7), st.integers(0, 120))
 def test_everybody_meets_others_equally_often(a, b, m):
     i, j = meet(a, b, m)
@@ -94,6 +96,7 @@ def test_no_two_of_a_group_meet_again_before_all_have_met(a, most):
         assert max(pairs.values()) == count
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.integers(0, 60), st.floats(0, 1)), min_size=1, max_size=6),
     st.integers(0, 2**40),
@@ -108,6 +111,7 @@ def test_distinct_draws_are_distinct_in_range_and_as_many_as_wanted(ranges, seed
     assert counts.tolist() == sizes.tolist()
 
 
+@pytest.mark.slow
 def test_every_number_is_as_likely_as_any_other():
     draws = [
         RandomStreams(seed).distinct_numbers(np.array([10, 10]), np.array([4, 7]))
@@ -143,6 +147,7 @@ def test_once_takes_each_key_once(keys, used_keys):
     assert sorted(keys[row] for row in fresh) == sorted({*keys} - {*used_keys})
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(1, 4), min_size=2, max_size=5), st.integers(0, 1000), st.data())
 def test_even_the_last_pair_is_found(sizes, seed, data):
     start = np.concatenate(([0], np.cumsum(sizes)))

@@ -53,6 +53,7 @@ def test_an_unknown_attribute_of_a_speaker_is_of_no_class():
     assert pool.difficulty_classes.class_of_speaker.tolist() == [-1, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("table", "people", "by", "message"),
     [

@@ -94,6 +94,7 @@ def test_in_a_triangle_of_all_pairs_every_speaker_has_half_of_its_pairs(pool, pe
     assert pair_counts.tolist() == [(SPEAKERS - 1) * (VIDEOS * CLIPS) ** 2 // 2] * 2 * SPEAKERS
 
 
+@pytest.mark.slow
 def test_same_seed_same_tables_whatever_the_order_of_the_rows(pool, people):
     order = np.random.default_rng(0).permutation(len(pool["score"]))
     shuffled = {name: cells[order] for name, cells in pool.items()}
@@ -124,6 +125,7 @@ def test_a_metric_is_that_of_the_trials_drawn(pool, people):
     assert row["value"] == expected
 
 
+@pytest.mark.slow
 def test_more_pairs_cure_the_draw_of_pairs_and_not_the_draw_of_speakers(pool, people):
     variation = variants(pool, people, per_speaker=[5, 35], variants=20, replicates=100)
     for metric in ("eer", "fnr", "fpr"):
@@ -140,6 +142,7 @@ def test_more_pairs_cure_the_draw_of_pairs_and_not_the_draw_of_speakers(pool, pe
         assert many["speaker_sd"] > 2 * many["seed_sd"]
 
 
+@pytest.mark.slow
 def test_a_scorer_is_asked_for_the_trials_of_lists_built_for_it(people):
     ids = utterance_ids(people)
     requests = []

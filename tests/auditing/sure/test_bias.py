@@ -127,6 +127,7 @@ def test_a_group_that_is_the_reference_is_not_tested_against_itself(audit):
         assert row["p"] is None or row["p"] == 1
 
 
+@pytest.mark.slow
 def test_groups_that_share_speakers_are_resampled(people):
     speakers = people({"a": 8, "b": 8}, fnr=lambda group, i: (i % 4, 10))
     for i, j in itertools.product(range(8), range(8)):

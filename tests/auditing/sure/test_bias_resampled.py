@@ -295,6 +295,7 @@ def test_nothing_is_told_by_draws_in_which_a_group_does_not_vary(people):
     assert np.mean(np.array(p_values) < 0.05) <= 0.1
 
 
+@pytest.mark.slow
 def test_a_reference_without_errors_does_not_vary_either(people):
     speakers = people({"a": 8, "b": 8}, fnr=lambda group, i: (i % 3 if group == "a" else 0, 10))
     (row,) = speakers.audit(reference="b").bias.subset(

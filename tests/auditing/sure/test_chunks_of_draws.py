@@ -26,6 +26,7 @@ def audit_of_groups(simulate):
     return audit_once
 
 
+@pytest.mark.slow
 def test_chunks_of_draws_change_no_table(audit_of_groups, monkeypatch):
     expected_audit = audit_of_groups()
     monkeypatch.setattr(estimates, "MAX_CHUNK_VALUES", 500)

@@ -84,6 +84,7 @@ def test_recordings_of_each_group(audit, bank, metric, grouping):
         )
 
 
+@pytest.mark.slow
 def test_of_few_speakers_there_is_no_interval(people):
     speakers = people({"a": 3, "b": 8}, fnr=lambda group, i: (1 + i % 3, 8))
     for i, row in enumerate(speakers.rows):
@@ -195,6 +196,7 @@ def test_shares_of_failures_are_compared_with_intervals(people, metric, stage):
     assert all(row["low"] < row["value"] < row["high"] for row in rows)
 
 
+@pytest.mark.slow
 def test_rates_that_count_failures_stay_within_one(people):
     speakers = people({"a": 8, "b": 8}, fnr=lambda group, i: (6, 8))
     for i, row in enumerate(speakers.rows):

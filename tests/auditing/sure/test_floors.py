@@ -216,6 +216,7 @@ def test_gates_can_be_set(five, gate, kept_groups):
     assert ungated["groups"] == len(SIZES)
 
 
+@pytest.mark.slow
 def test_measures_of_logarithms_have_no_p_where_a_group_has_no_errors(people):
     speakers = people(
         {"a": 10, "b": 10, "c": 10},

@@ -101,6 +101,7 @@ def audit_release(
     return pv.audit(trials, **options, replicates=100)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("worse", ["", "c"])
 @pytest.mark.parametrize("rate", ["fnr", "fpr"])
 def test_a_group_that_the_baseline_lacks_is_not_judged_and_does_not_pass(rate, worse):
@@ -120,6 +121,7 @@ def test_a_group_that_is_gone_is_not_judged_and_does_not_pass():
     assert gate.exit_code == 3
 
 
+@pytest.mark.slow
 def test_a_grouping_or_point_that_the_baseline_lacks_does_not_pass():
     now = released(points=("fpr=0.05", "fpr=0.2"))
     rules = policy(
@@ -132,6 +134,7 @@ def test_a_grouping_or_point_that_the_baseline_lacks_does_not_pass():
     assert gate.exit_code == 3
 
 
+@pytest.mark.slow
 def test_a_broken_condition_outranks_a_group_that_is_not_judged():
     rules = policy(
         condition("new", **{"at-most": "50x", "than": "baseline"}),
@@ -141,6 +144,7 @@ def test_a_broken_condition_outranks_a_group_that_is_not_judged():
     assert (gate.outcome, gate.exit_code) == ("fail", 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moved", [1, 4, 20])
 def test_people_who_changed_group_are_counted_and_not_paired(moved):
     before, now = released(), released(moved=moved)
@@ -164,6 +168,7 @@ def test_releases_of_the_same_people_are_paired_without_a_remark():
     assert {row["pairing"] for row in comparison.changes.rows()} == {"paired"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [{"allocate": ["enrol", "both"]}, {"allocate": ["both", "test"]}, {"by": ["half"]}]
 )
@@ -283,6 +288,7 @@ def test_a_group_that_neither_release_has_trials_of_is_not_compared(audit_of_few
     assert outcomes(gone)["c"] == "inconclusive"
 
 
+@pytest.mark.slow
 def test_a_baseline_by_other_groups_covers_no_group_without_trials(
     audit_of_few, speakers_with_errors
 ):
@@ -316,6 +322,7 @@ def test_verdicts_are_those_of_the_audit(audit):
         assert row["p_holm"] == verdict_row["p_holm"]
 
 
+@pytest.mark.slow
 def test_whole_audits_say_what_the_study_says_of_counts(people):
     for seed in range(3):
         draw = np.random.default_rng(seed)
@@ -393,6 +400,7 @@ def test_what_is_broken_is_not_accepted(audit):
     assert pv.gate(audit, rules, today=date(2027, 1, 1)).exit_code == 1
 
 
+@pytest.mark.slow
 def test_a_condition_without_a_point_is_of_the_primary_one():
     rules = policy(condition(**{"at-most": "99%"}))
     audit = released(points=("fpr=0.00001", "fnr=0.3"))
@@ -407,6 +415,7 @@ def test_a_condition_without_a_point_is_of_the_primary_one():
     assert pv.gate(chosen, rules).exit_code == 3
 
 
+@pytest.mark.slow
 def test_a_group_is_no_reference_of_itself(speakers_with_errors):
     audit = speakers_with_errors.audit(reference=["a"])
     gate = pv.gate(audit, policy(condition(**{"at-most": "1.5x", "groups": ["a", "b"]})))
@@ -452,6 +461,7 @@ def test_an_audit_without_intervals_is_refused(speakers_with_errors):
         pv.gate(speakers_with_errors.audit(intervals=False), policy(condition(**{"at-most": "5%"})))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("interval", ["wilson", "clopper-pearson", "jeffreys"])
 def test_intervals_of_independent_trials_are_refused(speakers_with_errors, interval):
     audit = speakers_with_errors.audit(interval=interval)
@@ -459,6 +469,7 @@ def test_intervals_of_independent_trials_are_refused(speakers_with_errors, inter
         pv.gate(audit, policy(condition(**{"at-most": "90%"})))
 
 
+@pytest.mark.slow
 def test_a_lower_confidence_passes_only_if_the_policy_allows_it(speakers_with_errors, audit):
     weak = speakers_with_errors.audit(confidence=0.5)
     rules = policy(condition(**{"at-most": "90%", "groups": ["a", "b"]}))
@@ -471,6 +482,7 @@ def test_a_lower_confidence_passes_only_if_the_policy_allows_it(speakers_with_er
         pv.plan(audit, policy={**rules, "confidence": "99%"})
 
 
+@pytest.mark.slow
 def test_every_summary_names_the_options_that_decide_how_easily_a_condition_is_met(
     speakers_with_errors, capsys
 ):
@@ -485,6 +497,7 @@ def test_every_summary_names_the_options_that_decide_how_easily_a_condition_is_m
     assert json.loads(gate.to_json())["audit_options"] == {**options, "gate": gates}
 
 
+@pytest.mark.slow
 def test_a_release_before_is_held_against_the_next(speakers_with_errors, audit, people):
     sizes = dict.fromkeys("abc", SIZE)
     before = people(sizes, fnr=lambda _, i: (i % 4, TRIALS)).audit()
@@ -510,6 +523,7 @@ def test_a_baseline_that_no_condition_asks_for_is_not_passed_over_in_silence(aud
     assert sentence not in markdown(pv.gate(audit, policy(condition(**{"not": "worse"}))))
 
 
+@pytest.mark.slow
 def test_a_plan_says_how_many_speakers_each_condition_needs(audit, capsys):
     near, far, most = (
         condition(name, **{"at-most": name, "groups": groups})
@@ -524,6 +538,7 @@ def test_a_plan_says_how_many_speakers_each_condition_needs(audit, capsys):
     assert "–: no number of speakers is enough." in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_no_number_of_speakers_passes_a_limit_below_the_rate_of_the_pilot(audit):
     (pooled,) = audit.groups.subset(
         group="pooled", metric="fnr", operating_point=audit.groups.rows()[0]["operating_point"]
@@ -567,6 +582,7 @@ def test_summaries_are_well_formed_and_say_the_same(audit):
     assert len(document["groups"]) == 5
 
 
+@pytest.mark.slow
 def test_a_swap_of_people_between_groups_is_noticed_although_all_numbers_are_the_same():
     before, now = (released(swapped=swapped, allocate=["enrol"]) for swapped in (False, True))
     sizes = [

@@ -146,6 +146,7 @@ def test_what_was_not_asked_for_is_not_told(speakers_with_errors):
     assert "attempts_until" in measures
 
 
+@pytest.mark.slow
 def test_a_group_of_few_speakers_meets_no_limit(people):
     audit = people({"a": 4, "b": 9}, fnr=lambda group, i: (1, 300)).audit(limits="fnr=0.2")
     row = limit(audit, "a", "limit")
@@ -155,6 +156,7 @@ def test_a_group_of_few_speakers_meets_no_limit(people):
     assert limit(audit, "a", "speakers_above")["reason"] == "few_speakers"
 
 
+@pytest.mark.slow
 def test_deployed_decisions_have_their_own_trials(people):
     speakers = people({"a": 10, "b": 10}, fnr=lambda group, i: (i % 4, 40))
     for i, row in enumerate(speakers.rows):
@@ -199,6 +201,7 @@ def test_what_is_no_limit_is_refused(speakers_with_errors, limits, message):
         speakers_with_errors.audit(limits=limits)
 
 
+@pytest.mark.slow
 def test_percent_groups_and_ratios(speakers_with_errors):
     audit = speakers_with_errors.audit(limits=["fnr=5%", "fnr:d=0.05", "fnr=2x"])
     rows = audit.limits.subset(measure="limit", group="d").rows()
@@ -220,6 +223,7 @@ def test_percent_groups_and_ratios(speakers_with_errors):
     }
 
 
+@pytest.mark.slow
 def test_two_limits_of_one_rate_are_both_judged(speakers_with_errors):
     rows = speakers_with_errors.audit(limits=["fnr=0.02", "fnr=0.2"]).limits.subset(
         group="b", measure="limit"
@@ -227,6 +231,7 @@ def test_two_limits_of_one_rate_are_both_judged(speakers_with_errors):
     assert {row["limit"]: row["verdict"] for row in rows} == {0.02: "not_met", 0.2: "met"}
 
 
+@pytest.mark.slow
 def test_speakers_without_any_decision_are_not_among_those_above_a_limit():
     people = {"id": [f"s{i:02d}" for i in range(13)], "gender": ["f"] * 13}
     rng = np.random.default_rng(5)

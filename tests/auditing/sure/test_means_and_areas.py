@@ -40,6 +40,7 @@ def test_means_have_intervals_that_hold_them(audit, measure):
             assert 0 <= row["p"] <= row["p_bh"] <= row["p_holm"] <= 1
 
 
+@pytest.mark.slow
 def test_the_mean_of_one_group_is_as_sure_as_the_group(simulate):
     trials, people = simulate(speakers=48, utterances=4)
     alone = {**people, "twin": people["nation"]}  # each value has one group only
@@ -128,6 +129,7 @@ def test_what_has_no_interval_says_why(audit):
                 assert row["note"] == ""
 
 
+@pytest.mark.slow
 def test_own_thresholds_of_others_may_be_worse_to_either_side(simulate):
     trials, people = simulate(speakers=96, utterances=6)
     bias = pv.audit(

@@ -85,6 +85,7 @@ def test_nonsense_is_told_in_one_sentence(people, wrong):
     )
 
 
+@pytest.mark.slow
 def test_numbers_of_numpy_are_numbers(people):
     speakers = people({"a": 5, "b": 5}, fnr=lambda group, i: (1 + i % 2, 3))
     plain = speakers.audit(replicates=60, confidence=0.5, seed=2)

@@ -64,12 +64,14 @@ def test_the_first_point_is_the_first_of_each_system_that_has_a_threshold(audite
     assert unknown.record["primary"] == {"scored": "gender@eer"}
 
 
+@pytest.mark.slow
 def test_nothing_is_confirmatory_at_a_named_point_without_a_threshold(audited):
     audit = audited(operating_points=["fpr=0.0001", "eer"], primary="gender@fpr=0.0001")
     assert not confirmatory(audit)
     assert "primary" not in audit.record
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("primary", "message"),
     [

@@ -169,6 +169,7 @@ def faultless(people):
     )
 
 
+@pytest.mark.slow
 def test_without_errors_the_other_groups_lend_their_design_effect(faultless, one_row):
     audit = faultless.audit()
     row = one_row(audit.groups, group="b", metric="fnr")
@@ -214,6 +215,7 @@ def test_pooled_floor_widens_fnr_to_what_the_other_groups_show(people, allocated
     assert told_of_fpr[0] == told_of_fpr[1]
 
 
+@pytest.mark.slow
 def test_naive_intervals_are_had_by_name(faultless):
     rows = faultless.audit(interval="wilson").groups.subset(metric="fnr", grouping="group").rows()
     low, high = wilson([row["errors"] for row in rows], [row["trials"] for row in rows], 0.95)

@@ -54,6 +54,7 @@ def rows_of(table, **row_filter):
     }
 
 
+@pytest.mark.slow
 def test_apart_they_say_what_they_say_together(systems, options, releases):
     _, old, new = systems
     together = pv.audit({"new": new, "old": old}, compare=True, **options)
@@ -96,6 +97,7 @@ def _without_pairing(audit):
     )
 
 
+@pytest.mark.slow
 def test_a_release_with_the_same_scores_changes_nothing(systems, options, releases):
     _, old, _ = systems
     again = pv.audit({"renamed": {name: cells[::-1] for name, cells in old.items()}}, **options)
@@ -114,6 +116,7 @@ def test_a_release_with_the_same_scores_changes_nothing(systems, options, releas
     assert gate.outcome == "pass"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["scores", "decisions"])
 def test_an_unchanged_release_passes_without_scores_or_errors_too(systems, options, kind):
     speakers, old, _ = systems
@@ -139,6 +142,7 @@ def test_an_unchanged_release_passes_without_scores_or_errors_too(systems, optio
     assert pv.gate(audits[1], policy, baseline=audits[0]).outcome == "pass"
 
 
+@pytest.mark.slow
 def test_almost_the_same_scores_are_compared_as_any_others(systems, options, releases):
     _, old, _ = systems
     scores = [old["score"][0] + 1e-6, *old["score"][1:]]
@@ -149,6 +153,7 @@ def test_almost_the_same_scores_are_compared_as_any_others(systems, options, rel
     assert all(row["low"] < 0 < row["high"] for row in rows)
 
 
+@pytest.mark.slow
 def test_what_pairs_is_kept_in_the_folder_and_may_be_taken_out(releases, tmp_path):
     folders = [tmp_path / name for name in ("one", "two")]
     for audit, folder in zip(releases, folders, strict=True):
@@ -172,6 +177,7 @@ def test_nothing_in_the_folder_tells_of_speakers(releases, systems):
     assert not any(name in text for name in systems[0]["id"])
 
 
+@pytest.mark.slow
 def test_three_releases_have_a_trend(systems, options, releases):
     _, old, _ = systems
     third = dict(old)
@@ -196,6 +202,7 @@ def test_three_releases_have_a_trend(systems, options, releases):
     assert row["per_release"] < 1
 
 
+@pytest.mark.slow
 def test_groups_that_are_new_or_gone_are_told(systems, options, releases):
     table, _, new = systems
     regrouped = {**table, "group": ["c" if group == "b" else group for group in table["group"]]}
@@ -209,6 +216,7 @@ def test_groups_that_are_new_or_gone_are_told(systems, options, releases):
     assert (pairing["b"], pairing["c"]) == ("gone", "new")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -221,6 +229,7 @@ def test_audits_with_nothing_in_common_are_refused(systems, options, releases, c
         pv.compare(releases[0], pv.audit({"S": systems[2]}, **{**options, **change}))
 
 
+@pytest.mark.slow
 def test_one_audit_and_other_systems_are_refused(systems, options, releases):
     with pytest.raises(pv.ConfigError, match="only one audit is given"):
         pv.compare(releases[0])

@@ -214,6 +214,7 @@ def test_the_bins_of_scores_are_within_their_bound(bank, alike):
             assert coarse_row["se"] == pytest.approx(row["se"], rel=0.2, abs=bound)
 
 
+@pytest.mark.slow
 def test_development_thresholds_stay_as_they_are(people, alike):
     """Found on other trials, they are no part of what is drawn again."""
     development = alike.audit(operating_points="eer", threshold_from=alike.trials)
@@ -223,6 +224,7 @@ def test_development_thresholds_stay_as_they_are(people, alike):
             assert (row["low"], row["high"]) == (fixed_row["low"], fixed_row["high"])
 
 
+@pytest.mark.slow
 def test_a_ratio_of_a_group_without_errors_has_no_interval_of_replicates(simulate):
     """Half an error more in every replicate varies little, however few its trials are."""
     trials, people = simulate(nontarget=400)
@@ -244,6 +246,7 @@ def test_a_ratio_of_a_group_without_errors_has_no_interval_of_replicates(simulat
         assert smoothed["values"] == '{"no_interval": {"because": "no_errors_in_any_replicate"}}'
 
 
+@pytest.mark.slow
 def test_replicates_that_are_all_alike_make_no_interval():
     people = {"id": [f"{g}{i}" for g in "fm" for i in range(6)], "gender": [*"ffffffmmmmmm"]}
     rows = []

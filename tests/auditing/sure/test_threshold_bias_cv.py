@@ -41,6 +41,7 @@ def bias(audit, group, measure):
 POINT = {"operating_points": "min-cdet"}
 
 
+@pytest.mark.slow
 def test_where_the_common_threshold_is_right_it_is_near_one(scored):
     speakers = scored({"a": 0, "b": 0}, size=40, targets=20, nontargets=2)
     audit = speakers.audit(**POINT, cost="0.5,1,1")
@@ -50,6 +51,7 @@ def test_where_the_common_threshold_is_right_it_is_near_one(scored):
         assert 0.9 < bias(audit, group, "threshold_bias_cv")["value"] < 1.02
 
 
+@pytest.mark.slow
 def test_where_it_is_wrong_both_say_so(scored):
     audit = scored({"a": 0, "b": 1.5}).audit(**POINT)
     plain, crossed = (bias(audit, "b", m) for m in ("threshold_bias", "threshold_bias_cv"))
@@ -60,6 +62,7 @@ def test_where_it_is_wrong_both_say_so(scored):
     assert crossed["p"] is None
 
 
+@pytest.mark.slow
 def test_it_is_undefined_below_ten_speakers(scored, people):
     audit = scored({"a": 0, "b": 0}, size=9).audit(**POINT)
     for group in "ab":
@@ -71,6 +74,7 @@ def test_it_is_undefined_below_ten_speakers(scored, people):
     assert bias(audit, "a", "threshold_bias_cv")["value"] > 0
 
 
+@pytest.mark.slow
 def test_it_is_judged_on_speakers_whose_trials_found_no_threshold(scored, repeated):
     """By trials written out for each half of each split."""
     speakers = scored({"a": 0, "b": 1.0}, size=11, targets=6, nontargets=3)

@@ -53,6 +53,7 @@ def trend(audit, metric, **row_filter):
     return row
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("metric", "label", "sign"), [("fnr", 1, 1), ("fpr", 0, -1)])
 def test_a_trend_is_a_logistic_regression_on_ten_years(aged, metric, label, sign):
     audit = aged.audit(by="age:20,50,80", allocate="either")
@@ -88,6 +89,7 @@ def test_the_unit_is_the_power_of_ten_that_fits(people):
         assert row["value"] == pytest.approx(fitted(x, y)[1])
 
 
+@pytest.mark.slow
 def test_who_has_no_age_is_left_out_of_the_trend(people):
     ages = [*map(str, AGES[:12])]
     known_ages = people({"a": 12}, fnr=lambda group, i: (1 + i % 5, 20), age=ages)
@@ -120,6 +122,7 @@ def test_why_there_is_no_trend(people, size, errors, ages, reason):
     assert row["reason"].startswith(reason)
 
 
+@pytest.mark.slow
 def test_there_is_a_trend_of_bands_of_speakers_only(aged, people):
     assert len(aged.audit(by="folk").bias.subset(measure="trend")) == 0
     trends = aged.audit(by=["folk+age:50"]).bias.subset(measure="trend")
@@ -187,6 +190,7 @@ def test_standardised_intervals_are_those_of_core(levelled, mixed, tallied):
             assert (row["errors"], row["trials"], row["speakers"]) == (None, None, 10)
 
 
+@pytest.mark.slow
 def test_a_stratum_that_a_group_lacks_is_left_out_and_told(people):
     speakers = people({"a": 8, "b": 8}, fnr=lambda group, i: (0, 0), fpr=lambda group, i: (0, 0))
     for i, name in enumerate(speakers.table["id"]):
@@ -206,6 +210,7 @@ def test_a_stratum_that_a_group_lacks_is_left_out_and_told(people):
     )
 
 
+@pytest.mark.slow
 def test_without_a_common_stratum_there_is_no_standardised_rate(people):
     speakers = people({"a": 8, "b": 8}, fnr=lambda group, i: (0, 0), fpr=lambda group, i: (0, 0))
     for i, name in enumerate(speakers.table["id"]):
@@ -216,6 +221,7 @@ def test_without_a_common_stratum_there_is_no_standardised_rate(people):
     assert row["reason"] == "no_common_stratum"
 
 
+@pytest.mark.slow
 def test_pairs_of_one_gender_can_be_weighted_alike(people):
     speakers = people(
         {"a": 8, "b": 8}, fnr=lambda group, i: (2, 10), fpr=lambda group, i: (0, 0),

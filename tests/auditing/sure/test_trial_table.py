@@ -145,6 +145,7 @@ def test_one_speaker_has_one_number_in_all_systems_and_lists(people_with_decisio
     assert bare_tables[0].equals(bare_tables[2])
 
 
+@pytest.mark.slow
 def test_what_stood_there_is_replaced_only_by_a_whole_table(
     people_with_decisions, tmp_path, monkeypatch
 ):
@@ -186,6 +187,7 @@ def test_a_file_that_is_no_table_of_trials_is_kept(tmp_path, name):
     assert path.read_text() == "speaker,gender\ns1,f\n"
 
 
+@pytest.mark.slow
 def test_an_earlier_table_of_trials_and_an_empty_file_are_replaced(people_with_decisions, tmp_path):
     path = tmp_path / "trials.parquet"
     path.touch()

@@ -69,6 +69,7 @@ def test_of_few_speakers_the_rate_stands_alone(people, size):
     assert rate(audit, "b")["low"] is not None
 
 
+@pytest.mark.slow
 def test_a_group_that_is_only_met_has_no_lock_outs(people):
     speakers = people({"a": 6, "b": 6}, fnr=lambda group, i: (i % 3 if group == "a" else 0, 10))
     speakers.rows = [row for row in speakers.rows if not (row["label"] and row["enrol"][0] == "b")]
@@ -86,6 +87,7 @@ def test_a_group_that_is_only_met_has_no_lock_outs(people):
     assert {row["reason"] for row in limits.values()} <= {"no_trials", "no_target_trials"}
 
 
+@pytest.mark.slow
 def test_a_list_of_one_class_has_intervals_of_that_class(people):
     speakers = people({"a": 6, "b": 6}, fnr=lambda group, i: (i % 3, 10))
     for listed_label, absent_metric, metric in ((1, "fpr", "fnr"), (0, "fnr", "fpr")):
@@ -98,6 +100,7 @@ def test_a_list_of_one_class_has_intervals_of_that_class(people):
         assert rate(audit, "a", absent_metric)["value"] is None
 
 
+@pytest.mark.slow
 def test_one_trial_a_speaker_is_a_binomial_sample(people):
     speakers = people({"a": 20, "b": 20}, fnr=lambda group, i: (i % 5 == 0, 1))
     audit = speakers.audit(limits="fnr=0.1")
@@ -108,6 +111,7 @@ def test_one_trial_a_speaker_is_a_binomial_sample(people):
     assert (above["value"], above["reason"]) == (None, "few_trials_a_speaker")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("errors", "expected"), [(0, 0.0), (10, 1.0)])
 def test_no_errors_or_nothing_else_have_an_interval_that_says_so(people, errors, expected):
     speakers = people(
@@ -128,6 +132,7 @@ def test_no_errors_or_nothing_else_have_an_interval_that_says_so(people, errors,
         assert fpr["high"] >= 3 / fpr["trials"]
 
 
+@pytest.mark.slow
 def test_all_errors_everywhere(people):
     audit = people(
         {"a": 6, "b": 6}, fnr=lambda group, i: (10, 10), fpr=lambda group, i: (4, 4)
@@ -198,6 +203,7 @@ def test_degrees_of_freedom_are_those_of_the_smaller_side(people):
     assert spreads["a"] > 0.9 * math.log(smaller_row["high"] / smaller_row["low"]) / 2
 
 
+@pytest.mark.slow
 def test_what_more_than_one_in_twenty_replicates_lack_has_no_interval(people):
     """One speaker of seven has all nontarget errors: a third of the replicates have none."""
 
@@ -219,6 +225,7 @@ def test_what_more_than_one_in_twenty_replicates_lack_has_no_interval(people):
     assert row["low"] is not None
 
 
+@pytest.mark.slow
 def test_replicates_without_a_metric_are_counted_and_told(people):
     """The scores of one speaker alone overlap, so that the EER of half of the replicates is 0."""
 
@@ -240,6 +247,7 @@ def test_replicates_without_a_metric_are_counted_and_told(people):
     assert row["values"] == '{"no_interval": {"because": "often_undefined_or_zero"}}'
 
 
+@pytest.mark.slow
 def test_without_intervals_nothing_is_said_of_uncertainty(people):
     speakers = people({"a": 6, "b": 6}, fnr=lambda group, i: (1 + i % 4, 10))
     bare, full = speakers.audit(intervals=False), speakers.audit()
@@ -306,6 +314,7 @@ def test_of_little_there_is_still_a_summary(people, kind, tmp_path, capsys):
     assert pv.load(tmp_path / "audit").groups.rows() == audit.groups.rows()
 
 
+@pytest.mark.slow
 def test_the_share_of_replicates_without_a_value_is_told(people):
     """Three of six speakers have errors: one in 64 replicates draws none of them."""
     speakers = people(

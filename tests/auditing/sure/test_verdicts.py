@@ -121,6 +121,7 @@ def level(people):
     )
 
 
+@pytest.mark.slow
 def test_equivalent_is_said_of_intervals_within_the_margin(level):
     audit = level.audit()
     for group in "ab":
@@ -148,6 +149,7 @@ def test_a_narrower_margin_leaves_open_what_a_wider_one_closes(level):
     assert wide["verdict"] == "equivalent"
 
 
+@pytest.mark.slow
 def test_a_real_difference_within_the_margin_is_none_that_matters(level, clear, people):
     speakers = people(
         {"a": 30, "b": 30},
@@ -159,6 +161,7 @@ def test_a_real_difference_within_the_margin_is_none_that_matters(level, clear, 
     assert row["low"] < row["ratio"] < row["high"] < 1.5
 
 
+@pytest.mark.slow
 def test_few_speakers_who_differ_leave_it_open(people):
     audit = people(
         {"a": 6, "b": 20},
@@ -187,6 +190,7 @@ def test_a_group_without_errors_is_better_only_if_enough_is_known_of_it(people):
     assert (few["verdict"], few["reason"]) == ("inconclusive", "no_errors")
 
 
+@pytest.mark.slow
 def test_one_weak_finding_among_many_groups_is_no_finding(people):
     audit = people(
         dict.fromkeys("abcdefghijkl", 10),
@@ -201,6 +205,7 @@ def test_one_weak_finding_among_many_groups_is_no_finding(people):
     assert finding_text(row).endswith("not significant after adjustment")
 
 
+@pytest.mark.slow
 def test_a_named_reference_is_not_judged(level, people):
     speakers = people(
         {"a": 12, "b": 12, "c": 12},
@@ -233,6 +238,7 @@ def test_rates_may_differ_although_all_groups_are_equivalent(reference, compared
     )
 
 
+@pytest.mark.slow
 def test_the_reference_does_not_keep_a_system_from_having_equivalents(level):
     row = verdict(level.audit(reference="b"), "", "fpr+fnr")
     assert row["verdict"] == "equivalent"
@@ -241,6 +247,7 @@ def test_the_reference_does_not_keep_a_system_from_having_equivalents(level):
     )
 
 
+@pytest.mark.slow
 def test_nothing_is_concluded_at_a_point_that_was_not_found(level):
     audit = level.audit(operating_points=[POINT, "bayes"], llr=True)
     points = {row["operating_point"]: row["reason"] for row in audit.operating_points}
@@ -295,6 +302,7 @@ def test_better_than_one_bad_group_is_said_with_its_name(one_bad, options):
     assert finding_text(system_verdict) == f"1 of 4 groups differs: d; {words}"
 
 
+@pytest.mark.slow
 def test_better_is_nowhere_read_without_the_group_that_it_rests_on(one_bad):
     audit = one_bad.audit()
     ratios = {row["group"]: row for row in audit.ratios("fnr")}
@@ -311,6 +319,7 @@ def test_better_is_nowhere_read_without_the_group_that_it_rests_on(one_bad):
     assert [ratios[group]["because_of"] for group in "abcd"] == ["d", "d", "d", ""]
 
 
+@pytest.mark.slow
 def test_the_first_screen_counts_groups_that_are_too_small_and_not_confirmed_apart(people):
     rates = {"a": 0.1, "b": 0.1, "c": 0.1, "d": 0.4, "e": 0.1}
     sizes = dict.fromkeys(rates, 30) | {"e": 3}
@@ -352,6 +361,7 @@ def test_without_the_worst_group_means_that_the_audit_of_the_others_says_it(one_
         assert finding_text(verdict(audit, group)).endswith(f"(not confirmed without d: {ends})")
 
 
+@pytest.mark.slow
 def test_where_trials_count_for_two_groups_better_is_said_not_to_be_checked():
     speakers = [f"{group}{i:02d}" for group in "abc" for i in range(12)]
     trials = {"enrol": [], "test": [], "label": [], "score": []}
@@ -388,6 +398,7 @@ def test_where_trials_count_for_two_groups_better_is_said_not_to_be_checked():
     assert "not checked" not in finding_text(row_by_allocation["both"])
 
 
+@pytest.mark.slow
 def test_groups_without_impostors_are_not_among_those_of_which_it_cannot_be_told(people):
     sizes = {"a": 12, "b": 12, "c": 12, "d": 12}
     speakers = people(

@@ -78,6 +78,7 @@ def test_spoof_trials_have_panels_of_their_own(spoofed):
     assert "SFAR" in figure.description
 
 
+@pytest.mark.slow
 def test_without_spoof_trials_there_is_one_panel(spoofed, tmp_path):
     _, columns = spoofed
     kept = [i for i, label in enumerate(columns["label"]) if label != SPOOF]

@@ -45,6 +45,7 @@ def body(text):
     return "\n".join(line for line in text.split("\n") if not line.startswith("%"))
 
 
+@pytest.mark.slow
 def test_everything_that_opens_closes_and_no_name_is_a_command(odd):
     text = body(latex(odd))
     check(text)
@@ -64,12 +65,14 @@ def test_rows_have_as_many_cells_as_the_table_has_columns(odd):
             assert sum(map(int, spans)) in {0, len(columns)}
 
 
+@pytest.mark.slow
 def test_no_row_can_begin_what_the_row_before_would_take_for_its_argument(odd):
     rows = re.findall(r"\\\\\n(.)", latex(odd))
     assert not set(rows) & {"[", "*"}
     assert r"{}[x](y)" in latex(odd)
 
 
+@pytest.mark.slow
 def test_a_paper_says_what_brackets_and_marks_stand_for(odd):
     text = latex(odd)
     assert r"In brackets: 95 \% confidence intervals over speakers" in text
@@ -102,6 +105,7 @@ def test_escapes():
     assert latex_escaped("?`'") == r"?\textasciigrave{}\char39{}"
 
 
+@pytest.mark.slow
 def test_the_same_audit_gives_the_same_text(odd):
     assert latex(odd) == latex(odd)
 

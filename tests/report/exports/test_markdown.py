@@ -19,6 +19,7 @@ def tables(text):
     return [rows for rows in blocks if rows]
 
 
+@pytest.mark.slow
 def test_every_table_has_as_many_cells_in_each_row(odd):
     table_rows = tables(markdown(odd))
     assert len(table_rows) > 10
@@ -26,6 +27,7 @@ def test_every_table_has_as_many_cells_in_each_row(odd):
         assert {len(row) for row in rows} == {len(rows[0])}
 
 
+@pytest.mark.slow
 def test_no_name_becomes_markup(odd):
     text = markdown(odd)
     body = text.partition("-->")[2]
@@ -35,6 +37,7 @@ def test_no_name_becomes_markup(odd):
     assert r"a\|b" in text
 
 
+@pytest.mark.slow
 def test_what_is_seen_first_comes_first(odd):
     text = markdown(odd)
     odd_overview = overview(odd)
@@ -50,6 +53,7 @@ def test_what_is_seen_first_comes_first(odd):
     assert weak[-1] < text.index("### Tables")
 
 
+@pytest.mark.slow
 def test_tables_have_figures_and_counts(odd):
     heads = [[cell.strip() for cell in rows[0]] for rows in tables(markdown(odd))]
     side_by_side, *_ = (head for head in heads if head[:2] == ["group", "speakers"])
@@ -59,6 +63,7 @@ def test_tables_have_figures_and_counts(odd):
     assert "false accepts (FPR): ratio" in groups
 
 
+@pytest.mark.slow
 def test_figures_are_those_of_the_audit(odd):
     conditions = {
         "system": "A|B",
@@ -71,6 +76,7 @@ def test_figures_are_those_of_the_audit(odd):
     assert f"| {row['errors']:,}/{row['trials']:,} | {100 * row['value']:#.3g} [" in markdown(odd)
 
 
+@pytest.mark.slow
 def test_a_value_with_the_sign_that_joins_attributes_stands_in_the_crosstab(odd):
     crossed = [rows for rows in tables(markdown(odd)) if rows[0][0].strip() == "kind"]
     assert len(crossed) == 4  # both rates of two systems
@@ -89,6 +95,7 @@ def test_without_intervals_it_says_so_and_gives_counts(unsure):
     assert "errors/trials" in text
 
 
+@pytest.mark.slow
 def test_the_same_audit_gives_the_same_text(odd):
     assert markdown(odd) == markdown(odd)
 
@@ -109,6 +116,7 @@ def test_escapes(text, shown):
     assert markdown_escaped(text) == shown
 
 
+@pytest.mark.slow
 def test_a_measure_without_p_is_named_with_the_reason(odd):
     conditions = {"measure": "min_max", "metric": "fnr", "zero": "none", "gated": False}
     rows = odd.meta.subset(**conditions, grouping="kind+sex").rows()

@@ -21,6 +21,7 @@ def flat(odd, tmp_path_factory):
     return json.loads(file.read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_every_number_of_every_table_has_a_name_of_its_own(odd, flat):
     assert len(metrics_by_name(odd)) == len(odd.groups) + len(odd.meta)
     numbers = [
@@ -50,6 +51,7 @@ def test_a_rate_has_its_interval_counts_and_verdict(odd, flat):
     assert flat[f"{name}/ratio_low"] == judged["low"]
 
 
+@pytest.mark.slow
 def test_a_model_card_is_read_by_the_hub_and_has_the_same_numbers(optional, tmp_path):
     card_of = optional("huggingface_hub").ModelCard
     audit = pv.audit(odd_trials(), by=["sex"], speakers=odd_people(), operating_points=["fpr=0.05"])

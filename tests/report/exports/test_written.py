@@ -10,6 +10,7 @@ from parivox.errors import ConfigError
 from parivox.report.report_files import TABLES, check_report, format_of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "ending"), TABLES.items())
 def test_the_name_tells_the_format_and_an_earlier_report_is_replaced(
     unsure, tmp_path, kind, ending
@@ -24,6 +25,7 @@ def test_the_name_tells_the_format_and_an_earlier_report_is_replaced(
     assert {path.name for path in tmp_path.iterdir()} == {file.name, "other"}
 
 
+@pytest.mark.slow
 def test_a_format_may_change_from_one_report_to_the_next(unsure, tmp_path):
     file = tmp_path / "tables"
     for kind in TABLES:

@@ -8,6 +8,7 @@ from parivox.report.context import read_context
 from parivox.report.html.method import command, harms, item_places
 
 
+@pytest.mark.slow
 def test_the_command_names_options_that_are_not_the_default(audited):
     audit = audited(by=["gender"], operating_points=["eer", "fpr=0.05"], alpha=[0, 0.5], margin=1.5)
     words = shlex.split(command(audit))
@@ -18,6 +19,7 @@ def test_the_command_names_options_that_are_not_the_default(audited):
     )
 
 
+@pytest.mark.slow
 def test_the_command_is_one_that_the_command_line_reads(audited, material, tmp_path, monkeypatch):
     from parivox.cli import main
 
@@ -94,6 +96,7 @@ def test_limits_follow_the_seven_sources_and_are_filled_from_the_data(small):
     assert "Purpose of the system: a door." in described_sources[-1].sentences
 
 
+@pytest.mark.slow
 def test_groups_are_counted_as_inconclusive_at_any_operating_point(trials_of_equal_groups):
     """The verdicts of the last point do not hide those of another."""
     trials, people = trials_of_equal_groups
@@ -142,6 +145,7 @@ def test_opposite_orders_of_the_two_errors_are_told_with_their_correlation(disag
     assert not list(disagreeing.opposite_errors(alike, {}, set()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gap", [0.0, 3.0])
 def test_the_highest_eer_may_be_due_to_chance_unless_it_is_shown_to_be_higher(disagreeing, gap):
     """Scores of women separate worse, and are lower, so that men have more false accepts."""

@@ -62,6 +62,7 @@ def test_tables_have_captions_and_heads_with_scope(html, read):
     assert all(attributes.get("scope") for attributes in reader.elements_of("th"))
 
 
+@pytest.mark.slow
 def test_the_same_audit_gives_the_same_bytes(small, html):
     assert html_report(small) == html
 
@@ -98,6 +99,7 @@ def test_the_policy_allows_what_stands_in_the_page_by_hash_and_nothing_else(html
     assert not re.search(r"<[a-z][^>]*\son\w+=", html)
 
 
+@pytest.mark.slow
 def test_names_of_any_kind_are_text_and_nothing_else(odd, read):
     page = html_report(odd(ODD), title="<b>T</b>")
     reader = read(page)
@@ -137,6 +139,7 @@ def test_without_own_trials_the_page_says_so_first(odd, read):
     assert "1 comparison:" in text
 
 
+@pytest.mark.slow
 def test_a_group_without_trials_is_told_with_its_speakers(odd, read):
     text = read(html_report(odd(["a", "<c>"], absent=["<c>"]))).text
     sentence = "by kind (3 speakers in the speaker table) has no trials and cannot be assessed: <c>"
@@ -170,6 +173,7 @@ def cells(html, caption):
     ]
 
 
+@pytest.mark.slow
 def test_a_figure_of_a_group_without_interval_has_the_reason_below_its_table(odd):
     html = html_report(odd(["a", "a", "b"], operating_points=["threshold=6"]))
     rows = {row[0]: row for row in cells(html, "FNR (false rejects): model, kind")}
@@ -197,6 +201,7 @@ def test_no_cell_is_a_dash_without_a_reason(small, odd):
     assert ["within", "none given"] in cells(html_report(small), "Options of the audit")
 
 
+@pytest.mark.slow
 def test_everyone_together_is_compared_with_no_one(small):
     *_, pooled = cells(html_report(small), "FPR (false accepts): model, gender at")
     assert pooled[0] == "pooled"
@@ -225,6 +230,7 @@ def test_headings_and_tables_stay_together_on_paper(html):
     assert {"summary", "tr"} <= set(re.split(r"[\s,]+", inside))
 
 
+@pytest.mark.slow
 def test_without_intervals_the_page_says_that_nothing_is_said_of_chance(odd, read):
     text = read(html_report(odd(["f", "m"], intervals=False))).text
     opening = text.partition("All groups By")[0]
@@ -234,6 +240,7 @@ def test_without_intervals_the_page_says_that_nothing_is_said_of_chance(odd, rea
     assert "No verdicts: --no-intervals was given." in text
 
 
+@pytest.mark.slow
 def test_what_was_not_supplied_is_said_and_what_was_is_shown(small, html, read):
     assert "not supplied" in read(html).text
     context = {"purpose": "a <lock>", "threshold": {"chosen_by": "the vendor", "when": "2026"}}
@@ -279,6 +286,7 @@ def test_ids_that_an_audit_kept_are_in_no_report_that_did_not_ask(named, tmp_pat
     assert "fnr" in workbook_text
 
 
+@pytest.mark.slow
 def test_a_report_says_what_personal_data_it_has_and_what_it_does_not_show(named, small, read):
     text = read(html_report(small)).text
     assert (
@@ -312,6 +320,7 @@ def test_the_signature_names_the_hash_of_the_written_audit(small, html, tmp_path
     assert digest in html
 
 
+@pytest.mark.slow
 def test_a_loaded_audit_gives_the_same_page(small, html, tmp_path):
     written = small.save(tmp_path / "a")
     assert html_report(pv.load(tmp_path / "a")) == html_report(written)
@@ -323,6 +332,7 @@ def test_without_jinja_the_mend_is_told(small, monkeypatch):
         html_report(small)
 
 
+@pytest.mark.slow
 def test_the_title_of_a_figure_is_text(small, monkeypatch):
     from parivox.report.html import assembly
 
@@ -354,6 +364,7 @@ def test_what_the_terminal_says_of_people_attempts_and_weights_is_in_the_page(au
         assert words in text
 
 
+@pytest.mark.slow
 def test_only_hmacs_of_a_report_depend_on_the_key_of_its_folder(material, read, tmp_path):
     for name, table in zip(("scores.csv", "speakers.csv"), material, strict=True):
         lines = [
@@ -384,6 +395,7 @@ def test_only_hmacs_of_a_report_depend_on_the_key_of_its_folder(material, read, 
     assert "No hash covers" not in unsaved
 
 
+@pytest.mark.slow
 def test_rates_of_under_represented_groups_have_an_asterisk_that_is_explained(small):
     small_groups = [
         row
@@ -409,6 +421,7 @@ def test_rates_of_under_represented_groups_have_an_asterisk_that_is_explained(sm
     assert note in " ".join(section.replace("\u00a0", " ").split())
 
 
+@pytest.mark.slow
 def test_a_list_of_graded_trials_is_not_said_to_be_ungraded(small, html, read):
     """The check of the list grades trials by attributes, whether or not groups are by grade."""
     text = read(html).text
@@ -423,6 +436,7 @@ def test_groups_by_grade_and_another_attribute_are_groups_by_grade(audited):
     assert trial_list_section(audit)["grades"].startswith("Trials were graded by difficulty")
 
 
+@pytest.mark.slow
 def test_systems_stand_side_by_side_once_for_each_allocation(material, without_figures, read):
     trials, speakers = material
     options = {"by": "gender", "allocate": ["enrol", "both"], "operating_points": ["fpr=0.05"]}
@@ -473,6 +487,7 @@ def test_a_value_with_the_sign_that_joins_attributes_stands_in_the_crosstab(mate
     assert re.search(r"60\+ \d", table)
 
 
+@pytest.mark.slow
 def test_a_measure_without_p_has_the_reason_below_its_table(odd, without_figures):
     from parivox.report.html import html_report
 

@@ -204,6 +204,7 @@ def test_a_refusal_takes_no_longer_for_many_utterances():
     assert time.monotonic() - start < 5  # each smaller number tried in turn took minutes
 
 
+@pytest.mark.slow
 def test_what_makes_the_groups_is_not_balanced(tmp_path):
     table, people = people_of({"X": (3, 3), "Y": (3, 3)})
     asked = {"speakers_per_group": 4, "utterances_per_speaker": 6}

@@ -50,6 +50,7 @@ def test_every_cell_is_exact_and_everybody_takes_part_equally_often(pool, seen, 
             assert spread(found, "enrol_group", "test_group", f"{side}_speaker") <= 1
 
 
+@pytest.mark.slow
 def test_over_all_cells_everybody_takes_part_equally_often_too(pool, seen):
     _, people = pool(11, speakers=14, nations="XYZ")
     table = {"utterance": [f"{s}/{r}/1" for s in people["speaker"] for r in "uvwxyz"]}
@@ -69,6 +70,7 @@ def test_speakers_with_one_utterance_take_part_as_others_do(seen):
         build(table, people, per_cell=4)
 
 
+@pytest.mark.slow
 @given(st.integers(4, 180))
 @settings(max_examples=20, deadline=None)
 def test_a_budget_is_shared_out_to_the_last_trial(pool, seen, n):
@@ -88,6 +90,7 @@ def test_the_largest_budget_fits_and_one_more_does_not(pool, seen):
         build(table, people, per_cell=most + 1)
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(SEEDS)
 def test_complete_is_every_pair_once(pool, seen, seed):

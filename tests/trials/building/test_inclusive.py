@@ -218,6 +218,7 @@ def test_a_mix_after_which_some_are_tested_more_often_than_others_says_so(pool, 
     assert note in built.manifest["notes"]
 
 
+@pytest.mark.slow
 def test_the_check_grades_as_one_that_names_no_attribute(pool, tmp_path):
     table, people = pool(1, speakers=24)
     people["nationality"] = people.pop("nation")

@@ -70,6 +70,7 @@ def test_it_tells_what_was_built(files, tmp_path):
     assert "speaker by speaker" in told["rows"]
 
 
+@pytest.mark.slow
 def test_a_manifest_with_notes_as_sentences_is_read(files, tmp_path):
     built = build("inclusive", files, tmp_path / "one")
     former = built.manifest | {"notes": ["up to --per-speaker 4 the same speakers take part"]}
@@ -81,6 +82,7 @@ def test_a_manifest_with_notes_as_sentences_is_read(files, tmp_path):
     assert pv.trials.check(built.lists[0], speakers=files / "s.csv")["design"].sentence
 
 
+@pytest.mark.slow
 def test_it_names_no_speaker_unless_asked(files, tmp_path):
     one = build("inclusive", files, tmp_path / "one", per_speaker=3)
     assert one.manifest["left_out"]
@@ -89,6 +91,7 @@ def test_it_names_no_speaker_unless_asked(files, tmp_path):
     assert "s0" in two.path.read_text()
 
 
+@pytest.mark.slow
 def test_the_bytes_are_pinned(tmp_path):
     # whatever machine, Python and NumPy: if this changes, so do everybody's lists
     speakers = [f"s{i:02d}" for i in range(24)]
@@ -108,6 +111,7 @@ def test_the_bytes_are_pinned(tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_the_order_of_the_rows_of_the_tables_does_not_matter(files, tmp_path):
     built = build("inclusive", files, tmp_path / "one")
     for name in ("u.csv", "s.csv"):
@@ -118,6 +122,7 @@ def test_the_order_of_the_rows_of_the_tables_does_not_matter(files, tmp_path):
     assert [a.read_bytes() for a in again.lists] == [b.read_bytes() for b in built.lists]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [
@@ -232,6 +237,7 @@ def test_a_manifest_that_was_changed_is_refused_in_a_sentence(change, told, file
     assert not (tmp_path / "two").exists()
 
 
+@pytest.mark.slow
 def test_tables_in_memory_must_be_given_again(pool, tmp_path):
     table, people = pool(5, speakers=24)
     asked = BUILDERS["inclusive"] | {"out": tmp_path / "one"}
@@ -245,6 +251,7 @@ def test_tables_in_memory_must_be_given_again(pool, tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_speakers_may_be_told_by_the_table_of_utterances(tmp_path):
     rows = [f"{s}/{r}/1,{'fm'[i % 2]}" for i, s in enumerate("abcdef") for r in "wxyz"]
     (tmp_path / "u.csv").write_text("\n".join(["utterance,sex", *rows]))
@@ -278,6 +285,7 @@ def test_a_folder_that_cannot_be_made_is_named(files, tmp_path):
         build("cross", files, tmp_path / "file" / "out")
 
 
+@pytest.mark.slow
 def test_build_check_and_audit_judge_one_list_alike(files, tmp_path):
     built = build("inclusive", files, tmp_path / "out", variants=2, grade_by=["gender", "nation"])
     fails = [one["id"] for one in built.manifest["check"] if one["verdict"] == "fail"]
