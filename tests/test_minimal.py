@@ -49,6 +49,8 @@ for name in ("fcntl", "grp", "pwd", "readline", "resource", "syslog", "termios",
 for name in ("fork", "getuid", "killpg", "sched_getaffinity", "symlink", "sysconf", "wait4"):
     if hasattr(os, name):
         delattr(os, name)
+if hasattr(os, "process_cpu_count"):  # from Python 3.13 on: it is this where no affinity is known
+    os.process_cpu_count = os.cpu_count
 from parivox.cli import main
 main(sys.argv[1:])
 """
