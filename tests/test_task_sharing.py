@@ -3,6 +3,7 @@
 import math
 import multiprocessing
 import os
+import time
 import warnings
 from multiprocessing.process import BaseProcess
 
@@ -67,6 +68,26 @@ def test_what_fails_in_a_worker_alone_is_done_here():
     with workers_shared(2):
         tasks = [(os.getpid(), n) for n in range(4)]
         assert shared_outputs(fail_in_workers, tasks, **WORK) == [0, 1, 2, 3]
+
+
+def note_process(file, number):
+    time.sleep(0.2)
+    with file.open("a") as notes:
+        notes.write(f"{os.getpid()}\n")
+    return refuse_odd(number)
+
+
+@pytest.mark.slow
+def test_what_comes_before_a_task_that_failed_here_is_still_shared(tmp_path):
+    notes = tmp_path / "processes"
+    tasks = [(notes, number) for number in (0, 2, 4, 6, 8, 10, 11)]
+    with workers_shared(2):
+        shared_outputs(refuse_odd, [(0,), (2,)], **WORK)  # starts the worker
+        with pytest.raises(DataError, match="11 is odd"):
+            shared_outputs(note_process, tasks, **WORK)
+    processes = notes.read_text().split()
+    n_in_worker = len(processes) - processes.count(str(os.getpid()))
+    assert n_in_worker > 1
 
 
 def refuse_to_load():

@@ -455,7 +455,7 @@ class Counts:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the curve: it is three quarters of the numbers, and soon computed again."""
+        """Leave out the curve: it is half of all numbers or more, and soon computed again."""
         return {name: content for name, content in vars(self).items() if name != "curve"}
 
     def forget_curve(self) -> None:

@@ -339,7 +339,10 @@ _OVERVIEWS: WeakKeyDictionary[Audit, Overview] = WeakKeyDictionary()
 
 
 def overview(audit: Audit) -> Overview:
-    """Return what is seen first of an audit, from its tables alone."""
+    """Return what is seen first of an audit, from its tables alone.
+
+    It is made once, as audits do not change.
+    """
     if audit not in _OVERVIEWS:
         _OVERVIEWS[audit] = _overview(audit)
     return _OVERVIEWS[audit]

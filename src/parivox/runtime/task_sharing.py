@@ -159,8 +159,8 @@ class _Outcome:
 class _CallQueue:
     """Tasks that nobody has begun; each is taken once, by whichever process comes first.
 
-    Workers take the first one, this process the last one: it has the arguments already, and the
-    last tasks are often the longest, as users name combinations of attributes last.
+    Workers take the first one, this process the last one: it has the arguments already, and where
+    groupings are compared the last is often the longest, as users name combinations last.
     """
 
     def __init__(self, calls: Sequence[_Call]) -> None:
@@ -207,10 +207,9 @@ class BegunTasks(Generic[Output]):
         """Do what nobody has begun, and yield the output of each task in order."""
         if self.workers is not None:
             for call in self.queue.from_last():
-                try:
+                # what fails is done again below, once the output of every earlier task is yielded
+                with contextlib.suppress(Exception):
                     self.outcomes[call.index] = _Outcome(call.index, call.function(*call.arguments))
-                except Exception:  # noqa: BLE001 - raised below, unless an earlier task fails, too
-                    self.queue.remaining.clear()
             self.workers.finish()
         for index in range(len(self.tasks)):
             yield self._output(index)
